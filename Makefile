@@ -1,0 +1,110 @@
+# Needs python3 (with venv), a C++20 compiler and make; everything else comes into $(VENV).
+# Other versions: make test PYTHON=python3.12 VENV=.venv-3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+BENCH_VENV ?= .venv-bench
+JOBS ?= 2
+FUZZ_SECONDS ?= 60
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native src/kinetograph -type f -not -name '*.pyc')
+CPP := $(shell find native tests/native benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c')
+INSTALLED := $(VENV)/.installed
+STUB := src/kinetograph/_native.pyi
+SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export PATH := $(abspath $(BIN)):$(PATH)
+
+.PHONY: help build demo test pytest native-test asan tsan fuzz bench bench-smoke run-bench check stubs reference format clean
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+build: $(INSTALLED) ## create the environment, build and install
+
+demo: $(INSTALLED) ## profile a small program and show its summary
+	$(BIN)/kinetograph demo -o demo-trace.json.gz
+
+test: native-test pytest ## all tests
+
+pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
+	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+native-test: $(VENV)/.group-build ## the native tests alone
+	$(call build_native,native)
+	ctest --test-dir build/native --output-on-failure -j $(JOBS)
+
+asan: $(VENV)/.group-build ## the native tests under AddressSanitizer and UBSan
+	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
+	$(SANITIZERS) ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+
+tsan: $(VENV)/.group-build ## the native tests under ThreadSanitizer
+	$(call build_native,tsan,-DKINETOGRAPH_SANITIZE=thread)
+	$(SANITIZERS) ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
+
+fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanitizer and UBSan
+	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
+	set -e; for fuzzer in $$(find build/asan/tests/native -name 'fuzz_*' -type f -executable); do \
+	  $(SANITIZERS) $$fuzzer $(FUZZ_SECONDS); done
+
+bench: ## what it costs, beside floors and peers (installs torch into BENCH_VENV)
+	$(MAKE) VENV=$(BENCH_VENV) run-bench
+
+bench-smoke: $(INSTALLED) ## that the benchmarks run, without the peers
+	$(BIN)/python -m benchmarks --quick
+
+run-bench: $(INSTALLED) $(VENV)/.group-bench
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+check: $(INSTALLED) $(VENV)/.group-check $(VENV)/.group-test ## lint, format, types, fresh stubs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CPP)
+	$(call write_stub,build/_native.pyi)
+	diff -u $(STUB) build/_native.pyi || { echo "stale: run 'make stubs'"; exit 1; }
+
+stubs: $(INSTALLED) $(VENV)/.group-check ## write the stub file of the native module
+	$(call write_stub,$(STUB))
+
+reference: $(INSTALLED) ## write docs/reference from docstrings and --help
+	$(BIN)/python docs/reference/generate.py
+
+format: $(VENV)/.group-check ## format Python and C++
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CPP)
+
+clean: ## remove everything that was built
+	rm -rf build dist $(VENV) $(BENCH_VENV) benchmarks/out demo-trace*
+
+# A persistent build folder per environment makes a rebuild incremental.
+$(INSTALLED): $(SOURCES) $(VENV)/.group-build
+	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) .
+	@touch $@
+
+$(VENV)/.group-%: pyproject.toml | $(VENV)/.pip
+	$(PIP) install -q --group $*
+	@touch $@
+
+# Dependency groups need pip 25.1, which is newer than what venv brings.
+$(VENV)/.pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -q --upgrade 'pip>=25.1'
+	@touch $@
+
+comma := ,
+define build_native
+cmake -G Ninja -S . -B build/$(1) -DKINETOGRAPH_TESTS=ON -DKINETOGRAPH_PYTHON=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo $(2)
+cmake --build build/$(1)
+endef
+
+define write_stub
+$(BIN)/python -m nanobind.stubgen -q -m kinetograph._native -o $(1)
+$(BIN)/ruff format -q $(1)
+endef

@@ -1,0 +1,152 @@
+#include "base/clock.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace kinetograph::base {
+
+namespace {
+
+int64_t raw_now() noexcept { return read_clock_ns(CLOCK_MONOTONIC_RAW); }
+int64_t wall_now() noexcept { return read_clock_ns(CLOCK_REALTIME); }
+
+std::atomic<int64_t (*)() noexcept> raw_source{raw_now};
+std::atomic<int64_t (*)() noexcept> wall_source{wall_now};
+
+#if defined(__x86_64__)
+// The kernel watches the TSC and leaves it when cores or sockets disagree; it knows better than CPUID alone.
+bool kernel_trusts_tsc() {
+    char name[32] = {};
+    std::FILE* file = std::fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (!file) return false;
+    const bool read = std::fgets(name, sizeof name, file) != nullptr;
+    std::fclose(file);
+    return read && (std::strncmp(name, "tsc", 3) == 0 || std::strncmp(name, "kvm-clock", 9) == 0 ||
+                    std::strncmp(name, "hyperv", 6) == 0);
+}
+
+bool has_invariant_tsc() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (!__get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx)) return false;
+    return (edx & (1u << 8)) != 0;
+}
+#endif
+
+TickSource choose_tick_source() {
+#if defined(__x86_64__)
+    if (has_invariant_tsc() && kernel_trusts_tsc()) return TickSource::tsc;
+    return TickSource::monotonic;
+#elif defined(__aarch64__)
+    return TickSource::cntvct;
+#else
+    return TickSource::monotonic;
+#endif
+}
+
+}  // namespace
+
+const TickSource tick_source = choose_tick_source();
+
+namespace {
+const MeasuredAnchor load_anchor = measure_anchor();
+}
+
+const char* tick_source_name(TickSource source) {
+    switch (source) {
+        case TickSource::tsc: return "tsc";
+        case TickSource::cntvct: return "cntvct";
+        case TickSource::monotonic: break;
+    }
+    return "monotonic";
+}
+
+ClockSources exchange_clock_sources(ClockSources sources) noexcept {
+    return {raw_source.exchange(sources.raw_ns ? sources.raw_ns : raw_now),
+            wall_source.exchange(sources.wall_ns ? sources.wall_ns : wall_now)};
+}
+
+ClockAnchor quick_anchor() noexcept {
+    ClockAnchor anchor;
+    anchor.ticks = ticks();
+    anchor.raw_ns = raw_source.load(std::memory_order_relaxed)();
+    anchor.wall_ns = wall_source.load(std::memory_order_relaxed)();
+    return anchor;
+}
+
+MeasuredAnchor measure_anchor() noexcept {
+    const auto raw = raw_source.load(std::memory_order_relaxed);
+    const auto wall = wall_source.load(std::memory_order_relaxed);
+    MeasuredAnchor best;
+    best.uncertainty_ticks = INT64_MAX;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+        const uint64_t before = ticks();
+        const int64_t raw_ns = raw();
+        const uint64_t after = ticks();
+        // The offset of REALTIME to RAW is taken back to back; what passes between shows as uncertainty.
+        const int64_t wall_ns = wall();
+        const int64_t raw_again_ns = raw();
+        const int64_t width = int64_t(after - before);
+        if (width >= best.uncertainty_ticks) continue;
+        best.ticks = before + uint64_t(width) / 2;
+        best.raw_ns = raw_ns;
+        best.wall_ns = wall_ns - (raw_again_ns - raw_ns) / 2;
+        best.uncertainty_ticks = width;
+    }
+    return best;
+}
+
+const MeasuredAnchor& process_anchor() noexcept { return load_anchor; }
+
+uint64_t ticks_in(int64_t ns) noexcept {
+    const ClockAnchor now = quick_anchor();
+    const double elapsed_ticks = double(now.ticks - load_anchor.ticks);
+    const double elapsed_ns = std::max(1.0, double(now.raw_ns - load_anchor.raw_ns));
+    return std::min(now.ticks, uint64_t(double(ns) * elapsed_ticks / elapsed_ns));
+}
+
+namespace {
+
+double rate_between(const ClockAnchor& from, const ClockAnchor& to) {
+    return double(to.raw_ns - from.raw_ns) / double(int64_t(to.ticks - from.ticks));
+}
+
+// Suspend stops CLOCK_MONOTONIC_RAW but maybe not the TSC: then the long baseline is spoilt, and shows it by
+// disagreeing with a session long enough to judge by itself.
+bool baseline_is_spoilt(double life_rate, const MeasuredAnchor& start, const MeasuredAnchor& stop) {
+    constexpr int64_t long_enough_ns = 20'000'000;
+    if (stop.raw_ns - start.raw_ns < long_enough_ns) return false;
+    return std::abs(rate_between(start, stop) / life_rate - 1.0) > 1e-4;
+}
+
+}  // namespace
+
+ClockFit ClockFit::from_anchors(const MeasuredAnchor& life, const MeasuredAnchor& start, const MeasuredAnchor& stop) {
+    const MeasuredAnchor* from = stop.ticks > life.ticks && stop.raw_ns > life.raw_ns ? &life : &start;
+    double rate = stop.ticks > from->ticks ? rate_between(*from, stop) : 1.0;
+    if (baseline_is_spoilt(rate, start, stop)) {
+        from = &start;
+        rate = rate_between(start, stop);
+    }
+    const double session_ns = double(stop.raw_ns - start.raw_ns);
+    const double baseline_ns = std::max(1.0, double(stop.raw_ns - from->raw_ns));
+    const double rate_doubt = double(from->uncertainty_ticks + stop.uncertainty_ticks) * rate / baseline_ns;
+
+    ClockFit fit;
+    fit.origin_ticks_ = start.ticks;
+    fit.origin_ns_ = start.wall_ns;
+    fit.multiplier_ = std::llround(rate * double(uint64_t(1) << shift));
+    fit.error_ns_ = std::llround(std::ceil(double(start.uncertainty_ticks) * rate + rate_doubt * session_ns)) + 1;
+    fit.wall_drift_ns_ = (stop.wall_ns - stop.raw_ns) - (start.wall_ns - start.raw_ns);
+    // NTP slews by at most 500 ppm; more than that in so short a time is a step.
+    fit.wall_stepped_ = std::abs(double(fit.wall_drift_ns_)) > 1e6 + 6e-4 * session_ns;
+    return fit;
+}
+
+}  // namespace kinetograph::base

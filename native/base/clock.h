@@ -1,0 +1,104 @@
+// Raw ticks while recording, nanoseconds of wall time afterwards.
+//
+// Ticks are the TSC (cntvct on ARM) where it is invariant, else CLOCK_MONOTONIC. They are tied to
+// CLOCK_MONOTONIC_RAW by anchors, and once per session to CLOCK_REALTIME.
+#pragma once
+
+#include <ctime>
+
+#include <cstdint>
+#include <string>
+
+#include "base/visibility.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace kinetograph::base {
+
+// Numbers reach session files.
+enum class TickSource : uint32_t { monotonic = 0, tsc = 1, cntvct = 2 };
+
+KINETOGRAPH_API extern const TickSource tick_source;
+KINETOGRAPH_API const char* tick_source_name(TickSource source);
+
+inline int64_t read_clock_ns(clockid_t clock) noexcept {
+    timespec now;
+    clock_gettime(clock, &now);
+    return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// From any thread. Not serialising: a scope's own instructions may overlap the read by a few nanoseconds.
+inline uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+    if (tick_source == TickSource::tsc) [[likely]]
+        return __rdtsc();
+#elif defined(__aarch64__)
+    if (tick_source == TickSource::cntvct) [[likely]] {
+        uint64_t value;
+        asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+        return value;
+    }
+#endif
+    return uint64_t(read_clock_ns(CLOCK_MONOTONIC));
+}
+
+// One moment on three clocks. `raw_ns` and `wall_ns` were read within `uncertainty_ns` of `ticks`.
+struct ClockAnchor {
+    uint64_t ticks = 0;
+    int64_t raw_ns = 0;
+    int64_t wall_ns = 0;
+};
+
+struct MeasuredAnchor : ClockAnchor {
+    int64_t uncertainty_ticks = 0;
+};
+
+// The clocks behind an anchor; tests put a stepping wall clock here.
+struct ClockSources {
+    int64_t (*raw_ns)() noexcept;
+    int64_t (*wall_ns)() noexcept;
+};
+KINETOGRAPH_API ClockSources exchange_clock_sources(ClockSources sources) noexcept;
+
+// A careful anchor: the tightest of several tries, some hundred nanoseconds.
+KINETOGRAPH_API MeasuredAnchor measure_anchor() noexcept;
+// A single try, for places on the way of the program.
+KINETOGRAPH_API ClockAnchor quick_anchor() noexcept;
+// Taken when the library was loaded: the far end of every rate measurement.
+KINETOGRAPH_API const MeasuredAnchor& process_anchor() noexcept;
+
+// About how many ticks `ns` are, by the life of the process; not more than have passed since the clock began.
+KINETOGRAPH_API uint64_t ticks_in(int64_t ns) noexcept;
+
+// Ticks to wall nanoseconds for one session: one rate, one offset, monotonic.
+class ClockFit {
+public:
+    // `life` is the longest baseline known, `start` and `stop` bracket the session.
+    KINETOGRAPH_API static ClockFit from_anchors(const MeasuredAnchor& life, const MeasuredAnchor& start,
+                                                 const MeasuredAnchor& stop);
+
+    int64_t to_wall_ns(uint64_t at) const noexcept {
+        const Wide delta = Wide(at) - Wide(origin_ticks_);
+        return origin_ns_ + int64_t((delta * multiplier_) >> shift);
+    }
+    double ns_per_tick() const noexcept { return double(multiplier_) / double(uint64_t(1) << shift); }
+    // How far a converted time may lie from CLOCK_MONOTONIC_RAW plus the session's offset.
+    int64_t error_ns() const noexcept { return error_ns_; }
+    // How much CLOCK_REALTIME moved against CLOCK_MONOTONIC_RAW during the session: slew or step.
+    int64_t wall_drift_ns() const noexcept { return wall_drift_ns_; }
+    bool wall_stepped() const noexcept { return wall_stepped_; }
+
+private:
+    __extension__ using Wide = __int128;
+    static constexpr int shift = 48;
+    uint64_t origin_ticks_ = 0;
+    int64_t origin_ns_ = 0;
+    int64_t multiplier_ = int64_t(1) << shift;
+    int64_t error_ns_ = 0;
+    int64_t wall_drift_ns_ = 0;
+    bool wall_stepped_ = false;
+};
+
+}  // namespace kinetograph::base

@@ -1,0 +1,80 @@
+#include "base/strings.h"
+
+namespace kinetograph::base {
+
+namespace {
+
+constexpr size_t overhead_per_string = 96;  // deque slot, heap header, map node: measured, rounded up
+
+// Cuts at a character, not inside one.
+std::string_view shortened(std::string_view text) {
+    if (text.size() <= StringTable::max_length) return text;
+    size_t end = StringTable::max_length;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end);
+}
+
+}  // namespace
+
+uint32_t StringTable::intern(std::string_view full_text) {
+    const std::string_view text = shortened(full_text);
+    std::lock_guard lock(mutex_);
+    if (auto found = ids_.find(text); found != ids_.end()) return found->second;
+    if (bytes_ + text.size() + overhead_per_string <= limit_) return add(text);
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    if (overflow_id_ == 0) overflow_id_ = add("<name not kept: too many distinct names>");
+    return overflow_id_;
+}
+
+uint32_t StringTable::add(std::string_view text) {
+    const uint32_t id = first_valid_.load(std::memory_order_relaxed) + uint32_t(texts_.size());
+    const std::string& kept = texts_.emplace_back(text);
+    bytes_ += text.size() + overhead_per_string;
+    if (journal_) journal_(journal_context_, id, kept);
+    ids_.emplace(kept, id);
+    return id;
+}
+
+std::string_view StringTable::lookup(uint32_t id) const {
+    std::lock_guard lock(mutex_);
+    const uint32_t first = first_valid_.load(std::memory_order_relaxed);
+    if (id < first || id - first >= texts_.size()) return {};
+    return texts_[id - first];
+}
+
+void StringTable::forget_if(const std::function<bool()>& nobody_needs_them) {
+    std::lock_guard lock(mutex_);
+    if (!nobody_needs_them()) return;
+    first_valid_.fetch_add(uint32_t(texts_.size()), std::memory_order_relaxed);
+    ids_.clear();
+    texts_.clear();
+    bytes_ = 0;
+    overflow_id_ = 0;
+    refused_ = 0;
+}
+
+void StringTable::set_journal(Journal journal, void* context) {
+    std::lock_guard lock(mutex_);
+    journal_ = journal;
+    journal_context_ = context;
+    if (!journal) return;
+    uint32_t id = first_valid_.load(std::memory_order_relaxed);
+    for (const std::string& text : texts_) journal(context, id++, text);
+}
+
+void StringTable::set_limit(size_t bytes) {
+    std::lock_guard lock(mutex_);
+    limit_ = bytes;
+}
+
+size_t StringTable::bytes() const {
+    std::lock_guard lock(mutex_);
+    return bytes_;
+}
+
+size_t StringTable::size() const {
+    std::lock_guard lock(mutex_);
+    return texts_.size();
+}
+
+}  // namespace kinetograph::base

@@ -1,0 +1,107 @@
+#include "bind/chrome_json.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "bind/text.h"
+#include "bind/trace.h"
+#include "format/chrome_json.h"
+
+namespace nb = nanobind;
+
+namespace kinetograph::bind {
+
+namespace {
+
+class DescriptorSink final : public format::Sink {
+public:
+    explicit DescriptorSink(int descriptor) : descriptor_(descriptor) {}
+    void write(std::string_view block) override {
+        while (!block.empty()) {
+            const ssize_t written = ::write(descriptor_, block.data(), block.size());
+            if (written < 0 && errno == EINTR) continue;
+            if (written < 0) throw std::system_error(errno, std::generic_category());
+            block.remove_prefix(static_cast<size_t>(written));
+        }
+    }
+
+private:
+    int descriptor_;
+};
+
+// The view is only good during the call, so the callee gets bytes of its own.
+class CallableSink final : public format::Sink {
+public:
+    explicit CallableSink(nb::handle target) : target_(target) {}
+    void write(std::string_view block) override {
+        const nb::gil_scoped_acquire gil;
+        target_(nb::bytes(block.data(), block.size()));
+    }
+
+private:
+    nb::handle target_;
+};
+
+void write_without_gil(const trace::Trace& trace, format::Sink& sink, const std::string& name) {
+    const nb::gil_scoped_release no_gil;
+    format::write_chrome_json(trace, sink, name);
+}
+
+// OSError with its errno, as Python's own files raise it.
+void raise_os_error(int error) {
+    errno = error;
+    PyErr_SetFromErrno(PyExc_OSError);
+    nb::raise_python_error();
+}
+
+}  // namespace
+
+void write_trace(TraceObject& self, nb::object target, nb::str trace_name) {
+    const TraceObject::Writing writing(self);
+    const std::string name = from_python(trace_name);
+    if (!nb::isinstance<nb::int_>(target)) {
+        CallableSink sink(target);
+        return write_without_gil(writing.trace(), sink, name);
+    }
+    try {
+        DescriptorSink sink(nb::cast<int>(target));
+        write_without_gil(writing.trace(), sink, name);
+    } catch (const std::system_error& error) {
+        raise_os_error(error.code().value());
+    }
+}
+
+nb::object read_trace(nb::object read, std::string directory) {
+    nb::object piece;  // keeps the bytes alive until the next ones
+    const format::Source source = [&]() -> std::string_view {
+        const nb::gil_scoped_acquire gil;
+        piece = read();
+        const auto bytes = nb::cast<nb::bytes>(piece);
+        return {bytes.c_str(), bytes.size()};
+    };
+    trace::Trace trace = [&] {
+        const nb::gil_scoped_release no_gil;
+        return format::read_chrome_json(source, trace::Storage{std::move(directory)});
+    }();
+    return wrap_trace(std::move(trace));
+}
+
+void bind_parse_error(nb::module_& module) {
+    PyObject* type = PyErr_NewException("kinetograph._native.ParseError", PyExc_ValueError, nullptr);
+    if (type == nullptr) nb::raise_python_error();
+    module.attr("ParseError") = nb::steal(type);
+    nb::register_exception_translator(
+        [](const std::exception_ptr& pointer, void* type) {
+            try {
+                std::rethrow_exception(pointer);
+            } catch (const format::ParseError& error) {
+                const nb::tuple details = nb::make_tuple(to_python(error.what()), error.offset);
+                PyErr_SetObject(static_cast<PyObject*>(type), details.ptr());
+            }
+        },
+        type);
+}
+
+}  // namespace kinetograph::bind

@@ -1,0 +1,20 @@
+// What the native scope asks of the Python side, off the hot path: observers, descriptions, decorators.
+#pragma once
+
+#include <Python.h>
+
+namespace kinetograph::bind {
+
+enum class Hook { prepare, decorate, describe_enter, describe_exit, observe_enter, observe_exit, count };
+
+// For hooks in the middle of the user's program: an error in one is reported as unraisable and goes no further.
+void call_hook(Hook hook, PyObject* argument);
+PyObject* call_hook_for_result(Hook hook, PyObject* argument);
+
+// For hooks that speak for the user's own call: an error is the user's to see.
+PyObject* call_hook_vector(Hook hook, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+
+// set_hooks(prepare, decorate, describe_enter, describe_exit, observe_enter, observe_exit)
+int add_hooks(PyObject* module);
+
+}  // namespace kinetograph::bind

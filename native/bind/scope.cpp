@@ -1,0 +1,335 @@
+#include "bind/scope.h"
+
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "bind/hooks.h"
+#include "bind/python_thread.h"
+#include "bind/scope_object.h"
+#include "bind/scoped_function.h"
+#include "record/recorder.h"
+
+namespace kinetograph::bind {
+
+using record::active;
+using record::RecordKind;
+
+// ---- names
+
+namespace {
+
+constexpr size_t max_shared_scopes = 8192;
+constexpr size_t shortcuts = 1024;
+
+PyObject* shared_scopes;                       // dict: name -> scope, never shrinks
+ScopeObject* shortcut_by_address[shortcuts];   // borrowed from shared_scopes
+
+size_t shortcut_of(PyObject* name) { return (reinterpret_cast<uintptr_t>(name) >> 4) % shortcuts; }
+
+constexpr uint32_t user_scope = record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
+
+}  // namespace
+
+uint32_t intern_text(PyObject* text) {
+    Py_ssize_t bytes = 0;
+    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes))
+        return record::Recorder::instance().intern({utf8, size_t(bytes)});
+    PyErr_Clear();
+    PyObject* spelled = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    if (!spelled) {
+        PyErr_Clear();
+        return record::Recorder::instance().intern("<name that cannot be encoded>");
+    }
+    const uint32_t id = record::Recorder::instance().intern(
+        {PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled))});
+    Py_DECREF(spelled);
+    return id;
+}
+
+uint32_t name_id_of(ScopeObject* scope) {
+    if (!record::Recorder::instance().strings().is_valid(scope->name_id)) [[unlikely]]
+        scope->name_id = intern_text(scope->name);
+    return scope->name_id;
+}
+
+// ---- the hot path
+
+void begin(ScopeObject* scope, uint32_t bits) {
+    if (bits & record::active_observers) [[unlikely]]
+        call_hook(Hook::observe_enter, reinterpret_cast<PyObject*>(scope));
+    if (!(bits & record::active_sessions)) return;
+    record::ThreadBuffer* thread = recording_python_thread();
+    if (!thread) return;
+    const uint32_t name = name_id_of(scope);
+    if (scope->details != Py_None) [[unlikely]]
+        call_hook(Hook::describe_enter, reinterpret_cast<PyObject*>(scope));
+    record::begin_scope(*thread, current_lane(*thread), name, scope->meta);
+}
+
+namespace {
+
+void end_with_details(ScopeObject* scope, record::ThreadBuffer& thread, uint64_t now) {
+    PyObject* text = call_hook_for_result(Hook::describe_exit, reinterpret_cast<PyObject*>(scope));
+    const char* payload = text && PyBytes_Check(text) ? PyBytes_AS_STRING(text) : nullptr;
+    const size_t bytes = payload ? size_t(PyBytes_GET_SIZE(text)) : 0;
+    record::end_out_of_order(thread, current_lane(thread), scope->name_id, now, payload, bytes);
+    Py_XDECREF(text);
+}
+
+}  // namespace
+
+void end(ScopeObject* scope, uint32_t bits) {
+    const uint64_t now = base::ticks();
+    if (bits & record::active_sessions) {
+        if (record::ThreadBuffer* thread = recording_python_thread()) {
+            if (scope->details != Py_None) [[unlikely]]
+                end_with_details(scope, *thread, now);
+            else
+                record::end_scope(*thread, current_lane(*thread), scope->name_id, now);
+        }
+    }
+    if (bits & record::active_observers) [[unlikely]]
+        call_hook(Hook::observe_exit, reinterpret_cast<PyObject*>(scope));
+}
+
+namespace {
+
+PyObject* scope_enter(PyObject* self, PyObject*) {
+    const uint32_t bits = active.load(std::memory_order_relaxed);
+    if (bits != 0) begin(reinterpret_cast<ScopeObject*>(self), bits);
+    return Py_NewRef(self);
+}
+
+PyObject* scope_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
+    const uint32_t bits = active.load(std::memory_order_relaxed);
+    if (bits != 0) end(reinterpret_cast<ScopeObject*>(self), bits);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef enter_method = {"__enter__", scope_enter, METH_NOARGS, "Begin the scope."};
+PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(scope_exit)),
+                           METH_FASTCALL, "End the scope; an exception passes through."};
+
+PyObject* bound_enter(PyObject* self, void*) {
+    auto* scope = reinterpret_cast<ScopeObject*>(self);
+    return scope->enter ? Py_NewRef(scope->enter) : PyCFunction_New(&enter_method, self);
+}
+
+PyObject* bound_exit(PyObject* self, void*) {
+    auto* scope = reinterpret_cast<ScopeObject*>(self);
+    return scope->exit ? Py_NewRef(scope->exit) : PyCFunction_New(&exit_method, self);
+}
+
+// ---- making scopes
+
+ScopeObject* new_scope(PyObject* name) {
+    auto* scope = PyObject_New(ScopeObject, &scope_type);
+    if (!scope) return nullptr;
+    scope->name = Py_NewRef(name);
+    scope->enter = scope->exit = nullptr;
+    scope->details = Py_NewRef(Py_None);
+    scope->name_id = 0;
+    scope->meta = user_scope;
+    return scope;
+}
+
+void scope_dealloc(PyObject* self) {
+    auto* scope = reinterpret_cast<ScopeObject*>(self);
+    Py_XDECREF(scope->name);
+    Py_XDECREF(scope->enter);
+    Py_XDECREF(scope->exit);
+    Py_XDECREF(scope->details);
+    PyObject_Free(self);
+}
+
+// The bound methods refer to their scope: a cycle, but one that is shared until the process ends.
+bool share(ScopeObject* scope) {
+    auto* self = reinterpret_cast<PyObject*>(scope);
+    if (PyDict_GET_SIZE(shared_scopes) >= Py_ssize_t(max_shared_scopes)) return true;
+    if (PyDict_SetItem(shared_scopes, scope->name, self) != 0) return false;
+    scope->enter = PyCFunction_New(&enter_method, self);
+    scope->exit = PyCFunction_New(&exit_method, self);
+    if (!scope->enter || !scope->exit) return false;
+    shortcut_by_address[shortcut_of(scope->name)] = scope;
+    return true;
+}
+
+PyObject* find_or_share(PyObject* name) {
+    PyObject* known = PyDict_GetItemWithError(shared_scopes, name);
+    if (known) {
+        auto* scope = reinterpret_cast<ScopeObject*>(known);
+        // Only the very string the scope holds may be found by address: another one can be freed and its address
+        // be reused for another name.
+        if (scope->name == name) shortcut_by_address[shortcut_of(name)] = scope;
+        return Py_NewRef(known);
+    }
+    if (PyErr_Occurred()) return nullptr;
+    ScopeObject* scope = new_scope(name);
+    if (!scope) return nullptr;
+    if (!share(scope)) Py_CLEAR(scope);
+    return reinterpret_cast<PyObject*>(scope);
+}
+
+bool check_name(PyObject* name) {
+    if (PyUnicode_Check(name)) return true;
+    PyErr_Format(PyExc_TypeError, "scope() expects a name of type str, got %.200s\nhint: %s", Py_TYPE(name)->tp_name,
+                 PyCallable_Check(name) ? "as a decorator write @kg.scope(\"name\")" : "write kg.scope(str(value))");
+    return false;
+}
+
+}  // namespace
+
+PyObject* shared_scope(PyObject* name) {
+    ScopeObject* shortcut = shortcut_by_address[shortcut_of(name)];
+    if (shortcut && shortcut->name == name) [[likely]]
+        return Py_NewRef(reinterpret_cast<PyObject*>(shortcut));
+    if (PyUnicode_CheckExact(name)) return find_or_share(name);
+    PyObject* exact = PyUnicode_FromObject(name);  // a subclass of str may compare as it likes
+    if (!exact) return nullptr;
+    PyObject* scope = find_or_share(exact);
+    Py_DECREF(exact);
+    return scope;
+}
+
+namespace {
+
+// A scope with a kind, arguments, inputs or metadata: `details` is prepared by the Python side.
+PyObject* detailed_scope(PyObject* name, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    PyObject* prepared = call_hook_vector(Hook::prepare, args, nargs, kwnames);  // (meta, details)
+    if (!prepared) return nullptr;
+    ScopeObject* scope = new_scope(name);
+    PyObject* details = nullptr;
+    unsigned int meta = 0;
+    if (scope && PyArg_ParseTuple(prepared, "IO", &meta, &details)) {
+        scope->meta = meta;
+        Py_SETREF(scope->details, Py_NewRef(details));
+    } else {
+        Py_CLEAR(scope);
+    }
+    Py_DECREF(prepared);
+    return reinterpret_cast<PyObject*>(scope);
+}
+
+PyObject* scope_vectorcall(PyObject*, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (nargs == 1 && !kwnames) [[likely]] {
+        ScopeObject* shortcut = shortcut_by_address[shortcut_of(args[0])];
+        if (shortcut && shortcut->name == args[0]) [[likely]]
+            return Py_NewRef(reinterpret_cast<PyObject*>(shortcut));
+        return check_name(args[0]) ? shared_scope(args[0]) : nullptr;
+    }
+    if (nargs == 0) {
+        PyErr_SetString(PyExc_TypeError, "scope() expects a name\nhint: with kg.scope(\"load\"): ...");
+        return nullptr;
+    }
+    return check_name(args[0]) ? detailed_scope(args[0], args, nargs, kwnames) : nullptr;
+}
+
+PyObject* scope_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    PyObject* function = nullptr;
+    static const char* names[] = {"function", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O", const_cast<char**>(names), &function)) return nullptr;
+    PyObject* const stack[] = {self, function};
+    return call_hook_vector(Hook::decorate, stack, 2, nullptr);
+}
+
+PyObject* scope_repr(PyObject* self) {
+    return PyUnicode_FromFormat("kinetograph.scope(%R)", reinterpret_cast<ScopeObject*>(self)->name);
+}
+
+PyObject* scope_kind(PyObject* self, void*) {
+    return PyLong_FromUnsignedLong(reinterpret_cast<ScopeObject*>(self)->meta >> 8 & 0xff);
+}
+
+PyObject* scope_name(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->name); }
+
+PyObject* scope_details(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->details); }
+
+PyGetSetDef scope_getset[] = {
+    {"__enter__", bound_enter, nullptr, nullptr, nullptr},
+    {"__exit__", bound_exit, nullptr, nullptr, nullptr},
+    {"name", scope_name, nullptr, "The name the scope is recorded under.", nullptr},
+    {"_kind", scope_kind, nullptr, nullptr, nullptr},
+    {"_details", scope_details, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+const char scope_doc[] =
+    "scope(name, /, args=None, *, kind=RecordScope.USER_SCOPE, inputs=None, **metadata)\n--\n\n"
+    "A named span of the program: context manager and decorator, for functions, generators and `async def`.\n\n"
+    ">>> with kg.scope(\"load\"):\n"
+    "...     data = read()\n\n"
+    "`args` is a text shown with the event, `inputs` are array-likes whose shapes and types are noted when the session\n"
+    "asks for shapes, and `metadata` are further values. Without a session it costs one load.";
+
+}  // namespace
+
+PyTypeObject scope_type = [] {
+    PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+    type.tp_name = "kinetograph.scope";
+    type.tp_basicsize = sizeof(ScopeObject);
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    type.tp_dealloc = scope_dealloc;
+    type.tp_vectorcall = scope_vectorcall;
+    type.tp_call = scope_call;
+    type.tp_repr = scope_repr;
+    type.tp_getset = scope_getset;
+    type.tp_doc = scope_doc;
+    return type;
+}();
+
+// ---- marks and counters
+
+namespace {
+
+void append_now(PyObject* name, RecordKind kind, record::Category category, uint64_t value) {
+    record::ThreadBuffer* thread = recording_python_thread();
+    if (!thread) return;
+    PyObject* scope = shared_scope(name);
+    if (!scope) return PyErr_Clear();
+    const uint32_t id = name_id_of(reinterpret_cast<ScopeObject*>(scope));
+    Py_DECREF(scope);
+    const uint16_t lane = current_lane(*thread).number;
+    const uint64_t now = base::ticks();
+    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category),
+                             uint8_t(record::RecordScope::user_scope), 0, lane, 0, 0});
+}
+
+bool is_recording() { return (active.load(std::memory_order_relaxed) & record::active_sessions) != 0; }
+
+PyObject* mark(PyObject*, PyObject* name) {
+    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "mark() expects a name of type str, got %.200s",
+                                                    Py_TYPE(name)->tp_name);
+    if (is_recording()) append_now(name, RecordKind::instant, record::Category::cpu_instant_event, 0);
+    Py_RETURN_NONE;
+}
+
+PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+    if (nargs != 2 || !PyUnicode_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "counter() expects a name of type str and a number");
+    const double value = PyFloat_AsDouble(args[1]);
+    if (value == -1.0 && PyErr_Occurred()) return nullptr;
+    if (is_recording()) append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"mark", mark, METH_O,
+     "mark(name, /)\n--\n\nRecord an instant: something happened now.\n\n>>> kg.mark(\"cache miss\")"},
+    {"counter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(counter)), METH_FASTCALL,
+     "counter(name, value, /)\n--\n\nRecord the value of something that goes up and down.\n\n>>> kg.counter(\"queue\", 12)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+int add_scope_types(PyObject* module) {
+    shared_scopes = PyDict_New();
+    if (!shared_scopes || PyType_Ready(&scope_type) != 0 || add_scoped_function(module) != 0) return -1;
+    // tp_vectorcall makes the type callable although it has no tp_new.
+    if (PyModule_AddObjectRef(module, "scope", reinterpret_cast<PyObject*>(&scope_type)) != 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace kinetograph::bind

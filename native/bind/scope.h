@@ -1,0 +1,11 @@
+// kg.scope and its companions: plain C types, because each call must cost nanoseconds.
+#pragma once
+
+#include <Python.h>
+
+namespace kinetograph::bind {
+
+// Adds scope, ScopedFunction, mark, counter and the hooks of the Python side. Returns -1 with an exception set.
+int add_scope_types(PyObject* module);
+
+}  // namespace kinetograph::bind

@@ -1,0 +1,134 @@
+#include "bind/sessions.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "bind/python_thread.h"
+#include "bind/trace.h"
+#include "record/recorder.h"
+#include "trace/builder.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace kinetograph::bind {
+
+namespace {
+
+using record::Recorder;
+
+// Failures of the file system keep their number and file, as Python's own OSError does.
+template <class Work>
+auto with_os_errors(const std::string& path, Work&& work) {
+    try {
+        return work();
+    } catch (const std::system_error& error) {
+        errno = error.code().value();
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+        throw nb::python_error();
+    }
+}
+
+uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_at_limit, uint64_t ring_bytes,
+                       int64_t ring_ns, std::string spill_directory, std::string session_directory) {
+    record::SessionOptions options;
+    options.all_threads = all_threads;
+    options.ring_bytes = ring_bytes;
+    options.ring_ns = ring_ns;
+    options.limits = {memory_limit_bytes, drop_at_limit ? record::AtLimit::drop : record::AtLimit::spill,
+                      std::move(spill_directory)};
+    options.session_directory = std::move(session_directory);
+    const bool is_new_thread = record::current_thread == nullptr;
+    const uint64_t id = with_os_errors(options.session_directory, [&] { return Recorder::instance().start(options); });
+    if (is_new_thread) name_new_thread();
+    return id;
+}
+
+nb::object stop_session(uint64_t id, uint32_t scopes) {
+    trace::Trace trace = [&] {
+        nb::gil_scoped_release unlocked;
+        return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns()});
+    }();
+    return wrap_trace(std::move(trace));
+}
+
+nb::object recover(const std::string& path) {
+    return with_os_errors(path, [&] {
+        trace::Trace trace = [&] {
+            nb::gil_scoped_release unlocked;
+            return trace::build_trace(record::recover_session_file(path));
+        }();
+        return wrap_trace(std::move(trace));
+    });
+}
+
+nb::list sessions() {
+    nb::list list;
+    for (const record::SessionInfo& info : Recorder::instance().sessions())
+        list.append(nb::make_tuple(info.id, info.owner_tid, info.all_threads));
+    return list;
+}
+
+bool is_recording() { return record::active.load(std::memory_order_relaxed) & record::active_sessions; }
+
+// Events that other parts measured themselves: on a device, or allocations. Times are wall nanoseconds.
+void record_device_event(std::string_view name, uint8_t category, int64_t start_ns, int64_t end_ns, uint8_t device_type,
+                         int32_t device_index, int64_t resource, uint32_t correlation, nb::bytes args) {
+    record::ThreadBuffer* thread = is_recording() ? recording_python_thread() : nullptr;
+    if (!thread) return;
+    const record::DevicePlace place{device_type, {}, device_index, resource};
+    const uint32_t id = Recorder::instance().intern(name);
+    record::append_with_payload(*thread,
+                                {uint64_t(start_ns), uint64_t(end_ns), id, record::RecordKind::device_span, category, 0,
+                                 0, 0, 0, correlation},
+                                &place, args.c_str(), args.size());
+}
+
+void record_instant(std::string_view name, uint8_t category, bool is_memory, nb::bytes args) {
+    record::ThreadBuffer* thread = is_recording() ? recording_python_thread() : nullptr;
+    if (!thread) return;
+    const uint64_t now = base::ticks();
+    const auto kind = is_memory ? record::RecordKind::memory : record::RecordKind::instant;
+    record::append_with_payload(*thread,
+                                {now, now, Recorder::instance().intern(name), kind, category,
+                                 uint8_t(record::RecordScope::user_scope), 0, current_lane(*thread).number, 0, 0},
+                                nullptr, args.c_str(), args.size());
+}
+
+void set_observing(bool on) {
+    if (on)
+        record::active.fetch_or(record::active_observers, std::memory_order_relaxed);
+    else
+        record::active.fetch_and(~uint32_t(record::active_observers), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void bind_sessions(nb::module_& module) {
+    module.def("start_session", &start_session, "all_threads"_a, "memory_limit_bytes"_a, "drop_at_limit"_a,
+               "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
+    module.def("stop_session", &stop_session, "session"_a, "scopes"_a, nb::sig("def stop_session(session: int, scopes: int) -> Trace"));
+    module.def("is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
+    module.def("join_session", [](uint64_t id) { return Recorder::instance().join(id); }, "session"_a);
+    module.def("leave_session", [](uint64_t id) { return Recorder::instance().leave(id); }, "session"_a);
+    module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));
+    module.def("recover", &recover, "path"_a, nb::sig("def recover(path: str) -> Trace"));
+    module.def("is_recording", &is_recording);
+    module.def("record_device_event", &record_device_event, "name"_a, "category"_a, "start_ns"_a, "end_ns"_a,
+               "device_type"_a, "device_index"_a, "resource"_a, "correlation"_a, "args"_a);
+    module.def("record_instant", &record_instant, "name"_a, "category"_a, "is_memory"_a, "args"_a);
+    module.def("set_observing", &set_observing, "on"_a);
+    module.def("tick_source", [] { return base::tick_source_name(base::tick_source); });
+    module.def("scope_cost_ns", &Recorder::scope_cost_ns);
+    module.def("thread_count", [] { return Recorder::instance().thread_count(); });
+    module.def("memory_bytes", [] { return Recorder::instance().memory_bytes(); });
+    module.def("string_count", [] { return Recorder::instance().strings().size(); });
+}
+
+}  // namespace kinetograph::bind

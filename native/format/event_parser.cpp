@@ -1,0 +1,203 @@
+#include "format/event_parser.h"
+
+#include "format/json_number.h"
+#include "format/kineto_words.h"
+
+namespace kinetograph::format {
+
+const ParsedEvent& EventParser::parse() {
+    event_ = {};
+    members_.clear();
+    late_args_ = nullptr;
+    if (cursor_.peek() != '{') cursor_.fail("expected an event, an object in braces");
+    cursor_.pass('{');
+    if (!cursor_.pass_if('}')) {
+        do {
+            parse_member();
+        } while (cursor_.pass_if(','));
+        cursor_.pass('}');
+    }
+    if (late_args_ != nullptr) {
+        const char* end = cursor_.at();
+        cursor_.go_back_to(late_args_);
+        parse_args_object();
+        cursor_.go_back_to(end);
+    }
+    event_.members = members_;
+    return event_;
+}
+
+const ParsedEvent& EventParser::parse_args() {
+    event_ = {};
+    event_.phase = 'X';
+    members_.clear();
+    parse_args_object();
+    event_.members = members_;
+    return event_;
+}
+
+void EventParser::parse_member() {
+    const std::string_view key = cursor_.key().meaning(key_);
+    if (key == "ts") {
+        event_.start_ns = time();
+    } else if (key == "dur") {
+        event_.duration_ns = time();
+    } else if (key == "name") {
+        event_.name = cursor_.string();
+    } else if (key == "args") {
+        if (event_.phase != '\0') return parse_args_object();
+        cursor_.peek();
+        late_args_ = cursor_.at();
+        cursor_.skip_value();
+    } else if (key == "pid") {
+        event_.pid = scalar(pid_);
+    } else if (key == "tid") {
+        event_.tid = scalar(tid_);
+    } else if (key == "ph") {
+        event_.phase = phase();
+    } else if (key == "cat") {
+        event_.category = cursor_.string();
+    } else {
+        cursor_.skip_value();
+    }
+}
+
+char EventParser::phase() {
+    const StringToken token = cursor_.string();
+    return token.inside.size() == 1 ? token.inside[0] : '?';
+}
+
+int64_t EventParser::time() {
+    cursor_.peek();
+    const char* start = cursor_.at();
+    const std::optional<int64_t> value = to_nanoseconds(cursor_.number());
+    if (!value) cursor_.fail_at(start, "a time that is out of range");
+    return *value;
+}
+
+// A pid or tid: a number or a string, kept as it stands so that it can be written back.
+std::string_view EventParser::scalar(std::string& scratch) {
+    if (cursor_.peek() == 'n') {
+        cursor_.skip_value();
+        return "0";
+    }
+    if (cursor_.peek() != '"') return cursor_.number();
+    const char* start = cursor_.at();
+    const StringToken token = cursor_.string();
+    if (token.is_plain) return cursor_.since(start);
+    std::string meaning;
+    append_unescaped(meaning, token.inside);
+    scratch = quoted(meaning);
+    return scratch;
+}
+
+void EventParser::parse_args_object() {
+    if (cursor_.peek() != '{') cursor_.fail("expected args to be an object in braces");
+    cursor_.pass('{');
+    if (cursor_.pass_if('}')) return;
+    do {
+        parse_argument();
+    } while (cursor_.pass_if(','));
+    cursor_.pass('}');
+}
+
+void EventParser::parse_argument() {
+    cursor_.peek();
+    cursor_.reset_findings();
+    const char* start = cursor_.at();
+    const std::string_view key = cursor_.key().meaning(key_);
+    const char* value = cursor_.at();
+    const bool taken = event_.phase == 'M'   ? take_name_argument(key)
+                       : event_.phase == 'C' ? false
+                                             : take_event_argument(key);
+    if (taken) return;
+    cursor_.go_back_to(value);
+    cursor_.skip_value();
+    keep_argument(start);
+}
+
+void EventParser::keep_argument(const char* start) {
+    if (!members_.empty()) members_ += ',';
+    const std::string_view text = cursor_.since(start);
+    if (cursor_.found_space() || cursor_.found_wide()) {
+        append_compact(members_, text);
+    } else {
+        members_ += text;
+    }
+}
+
+std::optional<int64_t> EventParser::integer_value() {
+    const char c = cursor_.peek();
+    if (c != '-' && (c < '0' || c > '9')) return std::nullopt;
+    return to_int64(cursor_.number());
+}
+
+std::optional<int64_t> EventParser::integer_or_skip() {
+    const char* start = cursor_.at();
+    const std::optional<int64_t> value = integer_value();
+    if (value) return value;
+    cursor_.go_back_to(start);
+    cursor_.skip_value();
+    return std::nullopt;
+}
+
+bool EventParser::literal(std::string_view expected) {
+    cursor_.peek();
+    const char* start = cursor_.at();
+    cursor_.skip_value();
+    return cursor_.since(start) == expected;
+}
+
+// False for values of another form than ours or Kineto's: those stay in the text.
+bool EventParser::take_event_argument(std::string_view key) {
+    std::optional<int64_t> value;
+    if (key == argument::external_id) return (event_.external_id = integer_value()).has_value();
+    if (key == argument::record_function_id || key == argument::event_index || key == argument::python_id) {
+        return integer_value().has_value();
+    }
+    if (key == argument::python_parent_id) return integer_value().has_value() || literal("null");
+    if (key == argument::correlation) {
+        value = integer_value();
+        if (!value || *value == 0) return false;
+        event_.correlation = *value;
+        return true;
+    }
+    if (key == argument::sequence) {
+        value = integer_value();
+        if (!value || *value < 0) return false;
+        event_.sequence = *value;
+        return true;
+    }
+    if (key == argument::scope) {
+        value = integer_value();
+        if (!value || *value < 0 || *value > UINT8_MAX) return false;
+        event_.scope = value;
+        return true;
+    }
+    if (key == argument::finished) return event_.is_unfinished = literal("false");
+    if (key == argument::async) return event_.is_async = literal("true");
+    return false;
+}
+
+// Only the arguments that name and place a row count; true for all, since no other is kept.
+bool EventParser::take_name_argument(std::string_view key) {
+    const bool is_string = cursor_.peek() == '"';
+    if ((key == "name" || key == "labels") && is_string) {
+        event_.label = cursor_.string();
+    } else if (key == "sort_index" && !is_string) {
+        event_.sort_index = scalar(sort_index_);
+    } else if (key == track_argument::lane_of) {
+        event_.lane_of = scalar(lane_);
+    } else if (key == track_argument::task_of) {
+        event_.task_of = scalar(task_);
+    } else if (key == track_argument::device_type) {
+        event_.device_type = integer_or_skip();
+    } else if (key == track_argument::device_index) {
+        event_.device_index = integer_or_skip();
+    } else {
+        cursor_.skip_value();
+    }
+    return true;
+}
+
+}  // namespace kinetograph::format

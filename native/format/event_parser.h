@@ -1,0 +1,62 @@
+// One element of "traceEvents", taken apart but not yet judged.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "format/json_cursor.h"
+
+namespace kinetograph::format {
+
+// Views are into the input window or into the parser's own memory, and end with the next event.
+struct ParsedEvent {
+    char phase = '\0';
+    StringToken name, category;
+    std::string_view pid = "0", tid = "0";  // as they stand in JSON
+    std::optional<int64_t> start_ns, duration_ns;
+
+    // Arguments that are columns or ids; what is left stands in `members` as compact text.
+    std::optional<int64_t> external_id;
+    int64_t correlation = 0;
+    int64_t sequence = -1;
+    std::optional<int64_t> scope;
+    bool is_unfinished = false;
+    bool is_async = false;
+    std::string_view members;
+
+    // Arguments of M events.
+    std::optional<StringToken> label;  // "name" or "labels"
+    std::string_view sort_index, lane_of, task_of;
+    std::optional<int64_t> device_type, device_index;
+};
+
+class EventParser {
+public:
+    explicit EventParser(JsonCursor& cursor) : cursor_(cursor) {}
+
+    const ParsedEvent& parse();
+    // The members of an `args` object, braces included, as those of a span.
+    const ParsedEvent& parse_args();
+
+private:
+    void parse_member();
+    void parse_args_object();
+    void parse_argument();
+    bool take_event_argument(std::string_view key);
+    bool take_name_argument(std::string_view key);
+    void keep_argument(const char* start);
+    char phase();
+    std::string_view scalar(std::string& scratch);
+    int64_t time();
+    std::optional<int64_t> integer_value();
+    std::optional<int64_t> integer_or_skip();
+    bool literal(std::string_view expected);
+
+    JsonCursor& cursor_;
+    ParsedEvent event_;
+    const char* late_args_ = nullptr;  // args that came before the phase
+    std::string key_, pid_, tid_, lane_, task_, sort_index_, members_;
+};
+
+}  // namespace kinetograph::format

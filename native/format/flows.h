@@ -1,0 +1,42 @@
+// The arrows of a Kineto trace: from a launch to its device work, and from a forward to its backward operator.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/trace.h"
+
+namespace kinetograph::format {
+
+// One end of a forward-backward arrow.
+struct FlowEnd {
+    uint32_t row;
+    uint32_t id;
+};
+
+// Only arrows with both ends are drawn: importers count half ones as errors.
+class Flows {
+public:
+    explicit Flows(const trace::Trace& trace);
+
+    bool starts_device_work(size_t row) const { return is_launch(row) && in(device_side_, row); }
+    bool is_device_work(size_t row) const { return on_device(row) && in(launch_side_, row); }
+
+    // In order of row.
+    const std::vector<FlowEnd>& forward() const { return forward_; }
+    const std::vector<FlowEnd>& backward() const { return backward_; }
+
+private:
+    void collect_correlations();
+    void collect_sequences();
+    bool is_launch(size_t row) const;
+    bool on_device(size_t row) const;
+    bool in(const trace::Column<int64_t>& correlations, size_t row) const;
+
+    const trace::Trace& trace_;
+    std::vector<bool> is_launch_category_;
+    trace::Column<int64_t> launch_side_, device_side_;  // sorted correlation ids
+    std::vector<FlowEnd> forward_, backward_;
+};
+
+}  // namespace kinetograph::format

@@ -1,0 +1,25 @@
+// JSON that comes from the program rather than from a file: checked, and brought to the form a Trace keeps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kinetograph::format {
+
+// The value without white space. Throws ParseError.
+std::string compact_json(std::string_view value);
+
+struct EventArgs {
+    int64_t correlation = 0;
+    int64_t sequence = -1;
+    std::optional<int64_t> scope;
+    bool is_unfinished = false;
+    bool is_async = false;
+    std::string members;  // what stays text, as Trace::args_text holds it
+};
+
+// Takes `{"a":1}` or its members alone. What has a column is taken out of the text. Throws ParseError.
+EventArgs parse_event_args(std::string_view text);
+
+}  // namespace kinetograph::format

@@ -1,0 +1,78 @@
+// Turns parsed events into rows of a Trace, and what only the JSON has into links, names and notes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "format/event_parser.h"
+#include "trace/trace.h"
+#include "trace/track_index.h"
+
+namespace kinetograph::format {
+
+class TraceFiller {
+public:
+    explicit TraceFiller(const trace::Storage& storage);
+
+    void add(const ParsedEvent& event);
+    // A file of ours says where its tracks run; in others the categories tell.
+    void trust_track_arguments() { has_track_arguments_ = true; }
+    void add_note(std::string kind, std::string text) { trace_.notes.push_back({std::move(kind), std::move(text)}); }
+    void set_metadata(std::string key, std::string json);
+    void set_device_properties(std::string json) { trace_.device_properties = std::move(json); }
+    void set_base_time(int64_t base_ns) { trace_.base_time_ns = base_ns; }
+
+    // To be called once, when all is read. False when times leave the range with the base added.
+    bool finish();
+    trace::Trace take() { return std::move(trace_); }
+
+private:
+    struct ExternalId {
+        int64_t id;
+        uint32_t row;
+    };
+    struct Task {
+        uint32_t track;
+        std::string thread;  // tid, as it stands in JSON
+    };
+
+    void add_row(const ParsedEvent& event, trace::EventKind kind);
+    void add_span(const ParsedEvent& event);
+    void add_instant(const ParsedEvent& event);
+    void add_optional_columns(const ParsedEvent& event);
+    void add_begin(const ParsedEvent& event);
+    void add_end(const ParsedEvent& event);
+    void add_flow(const ParsedEvent& event);
+    void add_name(const ParsedEvent& event);
+    void add_thread_name(const ParsedEvent& event, uint32_t track);
+    void skip(const std::string& what) { ++skipped_[what]; }
+    uint8_t category_of(const StringToken& token);
+    std::string text_of(const StringToken& token);
+    bool take_window(const ParsedEvent& event);
+    bool take_marker(const ParsedEvent& event);
+
+    void close_open_begins();
+    void resolve_links();
+    void resolve_tasks();
+    void infer_devices();
+    bool shift_to_base();
+    void note_what_was_skipped();
+
+    trace::Trace trace_;
+    trace::TrackIndex tracks_;
+    std::unordered_map<std::string, uint8_t> categories_;
+    std::string last_category_;
+    uint8_t last_category_id_ = 0;
+    std::string scratch_;
+    trace::Column<ExternalId> owners_, references_;
+    std::vector<std::vector<uint32_t>> open_begins_;  // rows, by track
+    std::vector<Task> tasks_;
+    std::map<std::string, size_t> skipped_;
+    std::unordered_map<std::string, size_t> metadata_index_;
+    bool has_track_arguments_ = false;
+    bool has_window_start_ = false;
+};
+
+}  // namespace kinetograph::format

@@ -1,0 +1,113 @@
+// The C table of record_abi.h, over the recorder.
+#include <bit>
+#include <exception>
+
+#include "kinetograph/record_abi.h"
+#include "record/recorder.h"
+
+namespace kinetograph::record {
+
+namespace {
+
+// Native callers have no asyncio: one context, the thread itself. It differs from every Python context.
+constexpr uintptr_t native_context = 1;
+
+ThreadBuffer* listening_thread() {
+    return active.load(std::memory_order_relaxed) & active_sessions ? recording_thread() : nullptr;
+}
+
+uint32_t intern(const char* text, size_t bytes) { return Recorder::instance().intern({text, bytes}); }
+
+void begin(uint32_t name, uint8_t category, uint8_t scope) {
+    if (ThreadBuffer* thread = listening_thread())
+        begin_scope(*thread, lane_of(*thread, native_context), name, open_meta(Category(category), RecordScope(scope)));
+}
+
+void end(uint32_t name) {
+    const uint64_t now = base::ticks();
+    if (ThreadBuffer* thread = listening_thread()) end_scope(*thread, lane_of(*thread, native_context), name, now);
+}
+
+void append_event(const kinetograph_event& event, RecordKind kind) {
+    ThreadBuffer* thread = listening_thread();
+    if (!thread) return;
+    const Record record{event.start_ticks, kind == RecordKind::span ? event.end_ticks : event.start_ticks,
+                        event.name,        kind,
+                        event.category,    event.scope,
+                        event.flags,       thread->lane->number,
+                        0,                 event.correlation};
+    append_with_payload(*thread, record, nullptr, event.args, event.args ? event.args_bytes : 0);
+}
+
+void span(const kinetograph_event* event) { append_event(*event, RecordKind::span); }
+void instant(const kinetograph_event* event) { append_event(*event, RecordKind::instant); }
+
+void counter(uint32_t name, double value) {
+    if (ThreadBuffer* thread = listening_thread())
+        append(*thread, {base::ticks(), std::bit_cast<uint64_t>(value), name, RecordKind::counter,
+                         uint8_t(Category::counter), 0, 0, 0, 0, 0});
+}
+
+void device_span(const kinetograph_device_event* event) {
+    ThreadBuffer* thread = listening_thread();
+    if (!thread) return;
+    const DevicePlace place{event->device_type, {}, event->device_index, event->resource};
+    const Record record{uint64_t(event->start_ns), uint64_t(event->end_ns), event->name, RecordKind::device_span,
+                        event->category,           0,                       0,           0,
+                        0,                         event->correlation};
+    append_with_payload(*thread, record, &place, event->args, event->args ? event->args_bytes : 0);
+}
+
+void name_thread(const char* text, size_t bytes) { Recorder::instance().set_thread_name({text, bytes}); }
+
+uint64_t session_start(const kinetograph_session_options* wanted) {
+    if (!wanted || wanted->size != sizeof *wanted) return 0;
+    SessionOptions options;
+    options.all_threads = wanted->all_threads != 0;
+    options.ring_bytes = wanted->ring_bytes;
+    options.ring_ns = wanted->ring_ns;
+    if (wanted->memory_limit_bytes) options.limits.memory_bytes = wanted->memory_limit_bytes;
+    if (wanted->directory) options.session_directory = wanted->directory;
+    try {
+        return Recorder::instance().start(options);
+    } catch (const std::exception&) {
+        return 0;
+    }
+}
+
+int session_discard(uint64_t session) {
+    try {
+        Recorder::instance().stop(session);
+        return 0;
+    } catch (const std::exception&) {
+        return -1;
+    }
+}
+
+static_assert(sizeof active == sizeof(uint32_t));
+
+const kinetograph_record_table table = {
+    KINETOGRAPH_RECORD_ABI,
+    sizeof(kinetograph_record_table),
+    reinterpret_cast<const uint32_t*>(&active),
+    [] { return base::ticks(); },
+    [] { return base::read_clock_ns(CLOCK_REALTIME); },
+    intern,
+    begin,
+    end,
+    span,
+    instant,
+    counter,
+    device_span,
+    name_thread,
+    session_start,
+    session_discard,
+};
+
+}  // namespace
+
+}  // namespace kinetograph::record
+
+extern "C" const kinetograph_record_table* kinetograph_record_table_for(uint32_t version) {
+    return version == KINETOGRAPH_RECORD_ABI ? &kinetograph::record::table : nullptr;
+}

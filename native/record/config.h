@@ -1,0 +1,23 @@
+// What a session asks of the recorder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "record/memory.h"
+
+namespace kinetograph::record {
+
+struct SessionOptions {
+    bool all_threads = false;
+    // Ring mode keeps only the newest of what is recorded: this many bytes, or this long. 0: not limited that way.
+    uint64_t ring_bytes = 0;
+    int64_t ring_ns = 0;
+    PoolLimits limits;
+    // Not empty: memory is a file in this directory that outlives the process (see session_file.h).
+    std::string session_directory;
+
+    bool is_ring() const { return ring_bytes != 0 || ring_ns != 0; }
+};
+
+}  // namespace kinetograph::record

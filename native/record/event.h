@@ -1,0 +1,112 @@
+// What one recorded event is: a 32-byte record in a thread's buffer, and the words for its kind and category.
+//
+// These numbers reach files (mapped session files hold raw records), so they are explicit and append-only.
+#pragma once
+
+#include <cstdint>
+
+namespace kinetograph::record {
+
+enum class RecordKind : uint8_t {
+    span = 1,         // start and end are ticks
+    instant = 2,      // start is ticks
+    counter = 3,      // start is ticks, end holds the bits of a double
+    device_span = 4,  // start and end are wall nanoseconds, not ticks; the payload opens with a DevicePlace
+    memory = 5,       // an instant whose payload tells the allocation
+    thread_name = 6,  // name is the name of this thread
+    lane_name = 7,    // name is the name of this lane of the thread
+};
+
+// The order is also the number in Trace columns; `category_name` spells them as Kineto does.
+enum class Category : uint8_t {
+    cpu_op = 0,
+    user_annotation = 1,
+    gpu_memcpy = 2,
+    gpu_memset = 3,
+    kernel = 4,
+    external_correlation = 5,
+    cuda_runtime = 6,
+    cuda_driver = 7,
+    cpu_instant_event = 8,
+    python_function = 9,
+    overhead = 10,
+    mtia_runtime = 11,
+    mtia_ccp_events = 12,
+    mtia_insight = 13,
+    cuda_sync = 14,
+    cuda_event = 15,
+    mtia_counters = 16,
+    glow_runtime = 17,
+    cuda_profiler_range = 18,
+    hpu_op = 19,
+    xpu_runtime = 20,
+    xpu_driver = 21,
+    collective_comm = 22,
+    privateuse1_runtime = 23,
+    privateuse1_driver = 24,
+    xpu_scope_profiler = 25,
+    xpu_sync = 26,
+    hardware_counters = 27,
+    gpu_user_annotation = 28,
+    intra_kernel = 29,
+    mtia_workloadd = 30,
+    counter = 31,
+};
+
+inline constexpr const char* category_names[] = {
+    "cpu_op",           "user_annotation",   "gpu_memcpy",          "gpu_memset",
+    "kernel",           "external_correlation", "cuda_runtime",     "cuda_driver",
+    "cpu_instant_event", "python_function",  "overhead",            "mtia_runtime",
+    "mtia_ccp_events",  "mtia_insight",      "cuda_sync",           "cuda_event",
+    "mtia_counters",    "glow_runtime",      "cuda_profiler_range", "hpu_op",
+    "xpu_runtime",      "xpu_driver",        "collective_comm",     "privateuse1_runtime",
+    "privateuse1_driver", "xpu_scope_profiler", "xpu_sync",         "hardware_counters",
+    "gpu_user_annotation", "intra_kernel",   "mtia_workloadd",      "counter",
+};
+inline constexpr int category_count = sizeof(category_names) / sizeof(category_names[0]);
+
+// PyTorch's RecordScope, with PyTorch's numbers.
+enum class RecordScope : uint8_t {
+    function = 0,
+    backward_function = 1,
+    torchscript_function = 2,
+    kernel_function_dtype = 3,
+    custom_class = 4,
+    build_feature = 5,
+    lite_interpreter = 6,
+    user_scope = 7,
+    static_runtime_op = 8,
+    static_runtime_model = 9,
+};
+
+enum RecordFlags : uint8_t {
+    flag_unfinished = 1,  // still open when the window closed (or the process died)
+    flag_async = 2,       // a span that may cross its neighbours on purpose
+};
+
+// 32 bytes: two records a cache line, and an append touches one line of data.
+struct Record {
+    uint64_t start;
+    uint64_t end;
+    uint32_t name;  // id in the string table
+    RecordKind kind;
+    uint8_t category;
+    uint8_t scope;
+    uint8_t flags;
+    uint16_t lane;     // 0 is the thread itself; asyncio tasks get lanes of their own
+    uint16_t payload;  // how many continuation records follow, each 32 bytes of payload
+    uint32_t correlation;
+};
+static_assert(sizeof(Record) == 32);
+
+// The payload of an event is `payload_bytes` (u32) and then the members of a JSON object without its braces, as
+// they will stand in `args`: `"step":3,"note":"x"`. A device_span puts a DevicePlace in front.
+struct DevicePlace {
+    uint8_t device_type;  // DeviceType
+    uint8_t reserved[3];
+    int32_t device_index;
+    int64_t resource;  // stream, queue or thread on that device
+};
+static_assert(sizeof(DevicePlace) == 16);
+
+}  // namespace kinetograph::record

@@ -1,0 +1,342 @@
+#include "record/memory.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace kinetograph::record {
+
+namespace {
+
+constexpr size_t first_segment_bytes = 16 * slab_bytes;
+constexpr size_t segment_bytes = 64 * slab_bytes;
+constexpr size_t kept_bytes = first_segment_bytes;
+constexpr size_t low_water_slabs = 16;
+constexpr size_t max_rooms = 64;
+constexpr uint32_t smallest_room = header_units + 8;
+constexpr auto keeper_linger = std::chrono::milliseconds(100);
+
+void write_free_header(std::byte* at, uint32_t capacity) {
+    auto* header = new (at) ExtentHeader{};
+    header->capacity = capacity;
+    header->kind = ExtentKind::free;
+    header->magic = extent_magic;
+}
+
+void populate(std::byte* memory, size_t bytes) {
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) return;
+    // Before Linux 5.14: touch each page. Nobody else sees this memory yet.
+    for (size_t at = 0; at < bytes; at += 4096) reinterpret_cast<volatile char*>(memory)[at] = 0;
+}
+
+bool is_tmpfs(int descriptor) {
+    struct statfs info {};
+    return fstatfs(descriptor, &info) == 0 && info.f_type == TMPFS_MAGIC;
+}
+
+int open_unlinked(const char* directory) {
+    int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0) return descriptor;
+    std::string name = std::string(directory) + "/kinetograph-XXXXXX";
+    descriptor = mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor >= 0) unlink(name.c_str());
+    return descriptor;
+}
+
+}  // namespace
+
+// ---- slabs
+
+Slab* SlabPool::take_slab() {
+    if (free_.empty() && !add_segment(segment_bytes)) return nullptr;
+    Slab* slab = free_.back();
+    free_.pop_back();
+    slab->is_free = false;
+    write_free_header(slab->memory, slab_units);
+    if (free_.size() < low_water_slabs) wake_keeper();
+    return slab;
+}
+
+void SlabPool::free_slab(Slab* slab) {
+    std::erase_if(rooms_, [&](const ExtentRef& room) { return room.slab == slab; });
+    std::erase_if(resting_, [&](const ExtentRef& resting) { return resting.slab == slab; });
+    slab->is_free = true;
+    write_free_header(slab->memory, slab_units);
+    if (belongs_here(*slab->segment)) free_.push_back(slab);
+}
+
+void SlabPool::collect_free_slabs() {
+    free_.clear();
+    rooms_.clear();
+    for (auto& segment : segments_) {
+        if (!belongs_here(*segment)) continue;
+        for (size_t i = segment->slab_count; i-- > 0;)
+            if (segment->slabs[i].is_free) free_.push_back(&segment->slabs[i]);
+    }
+}
+
+// ---- extents
+
+ExtentRef SlabPool::carve(ExtentRef room, ExtentKind kind, uint32_t units) {
+    const uint32_t capacity = room.header->capacity;
+    if (units != 0 && capacity - units >= smallest_room) {
+        std::byte* rest = room.header->bytes() + size_t(units) * unit_bytes;
+        write_free_header(rest, capacity - units - header_units);
+        offer_room({reinterpret_cast<ExtentHeader*>(rest), room.slab});
+    } else {
+        units = capacity;
+    }
+    std::atomic_thread_fence(std::memory_order_release);
+    room.header->capacity = units;
+    room.header->state.store(0, std::memory_order_relaxed);
+    room.header->kind = kind;
+    room.header->anchor = base::quick_anchor();
+    ++room.slab->extents;
+    return room;
+}
+
+void SlabPool::offer_room(ExtentRef room) {
+    if (rooms_.size() < max_rooms) rooms_.push_back(room);
+}
+
+ExtentRef SlabPool::open_extent(ExtentKind kind, uint32_t units) {
+    if (units != 0) {
+        auto fits = [&](const ExtentRef& room) { return room.header->capacity >= units; };
+        auto room = std::find_if(rooms_.rbegin(), rooms_.rend(), fits);
+        if (room != rooms_.rend()) {
+            const ExtentRef found = *room;
+            rooms_.erase(std::next(room).base());
+            return carve(found, kind, units);
+        }
+    }
+    Slab* slab = take_slab();
+    if (!slab) return {};
+    return carve({slab->first(), slab}, kind, units);
+}
+
+void SlabPool::close_extent(ExtentRef extent) {
+    const uint32_t used = extent.header->used(std::memory_order_relaxed);
+    const uint32_t spare = extent.header->capacity - used;
+    if (spare < smallest_room || !belongs_here(*extent.slab->segment)) return;
+    std::byte* rest = extent.header->bytes() + size_t(used) * unit_bytes;
+    write_free_header(rest, spare - header_units);
+    std::atomic_thread_fence(std::memory_order_release);
+    extent.header->capacity = used;
+    offer_room({reinterpret_cast<ExtentHeader*>(rest), extent.slab});
+}
+
+void SlabPool::release(ExtentRef extent) {
+    if (--extent.slab->extents == 0) free_slab(extent.slab);
+}
+
+void SlabPool::rest(ExtentRef extent) {
+    if (!extent.slab->segment->in_file || anonymous_bytes_ + slab_bytes < limits_.memory_bytes / 2) return;
+    resting_.push_back(extent);
+    if (resting_.size() >= low_water_slabs) wake_keeper();
+}
+
+// ---- segments
+
+bool SlabPool::may_use_memory(size_t bytes) const {
+    // Half of the ceiling is for records; building and writing the trace need the other half.
+    return anonymous_bytes_ + bytes <= limits_.memory_bytes / 2;
+}
+
+Segment* SlabPool::map_segment(size_t bytes) {
+    if (session_file_ >= 0) return map_file(session_file_, session_file_bytes_, bytes);
+    if (may_use_memory(bytes)) return map_anonymous(bytes);
+    if (limits_.at_limit == AtLimit::drop || disk_full_ || !open_spill_file()) return nullptr;
+    return map_file(spill_file_, spill_file_bytes_, bytes);
+}
+
+Segment* SlabPool::map_anonymous(size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    anonymous_bytes_ += bytes;
+    return new Segment{static_cast<std::byte*>(memory), bytes, false, false, nullptr, 0};
+}
+
+Segment* SlabPool::map_file(int descriptor, size_t& file_bytes, size_t bytes) {
+    // Reserved before it is mapped: writing to a hole on a full disk would be SIGBUS in the user's program.
+    if (posix_fallocate(descriptor, off_t(file_bytes), off_t(bytes)) != 0) {
+        disk_full_ = true;
+        return nullptr;
+    }
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(file_bytes));
+    if (memory == MAP_FAILED) return nullptr;
+    madvise(memory, bytes, MADV_DONTFORK);
+    file_bytes += bytes;
+    return new Segment{static_cast<std::byte*>(memory), bytes, true, descriptor == session_file_, nullptr, 0};
+}
+
+bool SlabPool::open_spill_file() {
+    if (spill_file_ >= 0) return true;
+    const char* temporary = std::getenv("TMPDIR");
+    for (const char* directory : {limits_.directory.c_str(), temporary ? temporary : "", "/var/tmp", "/tmp"}) {
+        if (!*directory) continue;
+        spill_file_ = open_unlinked(directory);
+        if (spill_file_ >= 0) break;
+    }
+    if (spill_file_ < 0) return false;
+    spill_on_tmpfs_ = is_tmpfs(spill_file_);
+    spill_file_bytes_ = 0;
+    return true;
+}
+
+void SlabPool::unmap(Segment* segment) {
+    munmap(segment->memory, segment->bytes);
+    if (!segment->in_file) anonymous_bytes_ -= segment->bytes;
+}
+
+void SlabPool::adopt(std::unique_ptr<Segment> segment) {
+    segment->slab_count = segment->bytes / slab_bytes;
+    segment->slabs = std::make_unique<Slab[]>(segment->slab_count);
+    for (size_t i = segment->slab_count; i-- > 0;) {
+        Slab& slab = segment->slabs[i];
+        slab.memory = segment->memory + i * slab_bytes;
+        slab.segment = segment.get();
+        free_.push_back(&slab);
+    }
+    segments_.push_back(std::move(segment));
+}
+
+bool SlabPool::add_segment(size_t bytes) {
+    std::unique_ptr<Segment> segment(map_segment(bytes));
+    if (!segment) return false;
+    adopt(std::move(segment));
+    return true;
+}
+
+// ---- life
+
+void SlabPool::set_limits(const PoolLimits& limits) {
+    limits_ = limits;
+    disk_full_ = false;
+}
+
+void SlabPool::use_session_file(int descriptor) {
+    session_file_ = descriptor;
+    session_file_bytes_ = session_header_bytes;
+    collect_free_slabs();
+}
+
+void SlabPool::prepare() {
+    if (free_.empty() && add_segment(first_segment_bytes)) populate(free_.back()->memory, 2 * slab_bytes);
+}
+
+void SlabPool::shrink() {
+    ++keeper_generation_;
+    keeper_runs_ = false;
+    keeper_wakes_->notify_all();
+    resting_.clear();
+    rooms_.clear();
+    size_t kept = 0;
+    auto is_idle = [&](const std::unique_ptr<Segment>& segment) {
+        const bool idle = std::all_of(segment->slabs.get(), segment->slabs.get() + segment->slab_count,
+                                      [](const Slab& slab) { return slab.is_free; });
+        if (!idle) return false;
+        if (!segment->in_file && kept + segment->bytes <= kept_bytes) {
+            kept += segment->bytes;
+            return false;
+        }
+        unmap(segment.get());
+        return true;
+    };
+    std::erase_if(segments_, is_idle);
+    collect_free_slabs();
+    const bool spill_in_use = std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) {
+        return segment->in_file && !segment->in_session_file;
+    });
+    if (spill_file_ >= 0 && !spill_in_use) {
+        close(spill_file_);
+        spill_file_ = -1;
+        spill_on_tmpfs_ = false;
+    }
+}
+
+void SlabPool::forget_everything() {
+    // Mapped files are not inherited (MADV_DONTFORK); anonymous memory is ours by copy and can go.
+    for (auto& segment : segments_)
+        if (!segment->in_file) munmap(segment->memory, segment->bytes);
+    segments_.clear();
+    free_.clear();
+    rooms_.clear();
+    resting_.clear();
+    anonymous_bytes_ = 0;
+    if (spill_file_ >= 0) close(spill_file_);
+    spill_file_ = session_file_ = -1;
+    disk_full_ = spill_on_tmpfs_ = keeper_runs_ = false;
+    ++keeper_generation_;
+    keeper_wakes_ = new std::condition_variable;  // the old one may remember a waiter that exists no more
+}
+
+// ---- keeper
+
+void SlabPool::wake_keeper() {
+    if (keeper_runs_) {
+        keeper_wakes_->notify_one();
+        return;
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for this thread
+    try {
+        std::thread(&SlabPool::keeper_loop, this, keeper_generation_).detach();
+        keeper_runs_ = true;
+    } catch (const std::system_error&) {
+        // No thread to be had: pages are faulted in by the program's threads instead. Slower, not wrong.
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void SlabPool::keeper_loop(uint64_t generation) {
+    pthread_setname_np(pthread_self(), "kg-keeper");
+    std::unique_lock lock(mutex_);
+    while (generation == keeper_generation_) {
+        if (keeper_works(lock)) continue;
+        const bool woken = keeper_wakes_->wait_for(lock, keeper_linger) == std::cv_status::no_timeout;
+        if (!woken && generation == keeper_generation_) {
+            keeper_runs_ = false;
+            return;
+        }
+    }
+}
+
+// Does one piece of work; false when there is none.
+bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
+    if (!resting_.empty()) {
+        // The data stays in the page cache: a slab that is written or read again is merely faulted in again.
+        for (const ExtentRef& extent : resting_) madvise(extent.slab->memory, slab_bytes, MADV_DONTNEED);
+        resting_.clear();
+        return true;
+    }
+    if (free_.size() >= low_water_slabs) return false;
+    std::unique_ptr<Segment> segment(map_segment(segment_bytes));
+    if (!segment) return false;
+    // Nobody knows this memory yet, so its pages can be made ready without the lock.
+    const uint64_t generation = keeper_generation_;
+    lock.unlock();
+    populate(segment->memory, segment->bytes);
+    lock.lock();
+    if (generation == keeper_generation_)
+        adopt(std::move(segment));
+    else
+        unmap(segment.get());
+    return true;
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,126 @@
+// Where records live: a pool of 64 KiB slabs, made ready ahead by a thread of its own.
+//
+// All calls are made under the recorder's lock, which the pool is given; only page work is done outside it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "record/extent.h"
+
+namespace kinetograph::record {
+
+enum class AtLimit : uint8_t { spill, drop };
+
+struct Segment;
+
+struct Slab {
+    std::byte* memory = nullptr;
+    Segment* segment = nullptr;
+    uint32_t extents = 0;  // given out and not returned; 0 frees the slab
+    bool is_free = true;
+
+    ExtentHeader* first() const { return reinterpret_cast<ExtentHeader*>(memory); }
+};
+
+// One mmap: anonymous, in the spill file, or in the session file.
+struct Segment {
+    std::byte* memory = nullptr;
+    size_t bytes = 0;
+    bool in_file = false;
+    bool in_session_file = false;
+    std::unique_ptr<Slab[]> slabs;
+    size_t slab_count = 0;
+};
+
+// An extent somebody writes or reads, and the slab that must not go away under it.
+struct ExtentRef {
+    ExtentHeader* header = nullptr;
+    Slab* slab = nullptr;
+    explicit operator bool() const { return header != nullptr; }
+};
+
+struct PoolLimits {
+    size_t memory_bytes = size_t(1) << 30;
+    AtLimit at_limit = AtLimit::spill;
+    std::string directory;  // for the spill file; empty: TMPDIR, /var/tmp, /tmp
+};
+
+class SlabPool {
+public:
+    explicit SlabPool(std::mutex& recorder_mutex) : mutex_(recorder_mutex) {}
+
+    // An extent with room for `units`, or with all of a slab's room for 0. Empty when the limit is reached.
+    ExtentRef open_extent(ExtentKind kind, uint32_t units);
+    // Gives the unused tail of a finished extent to whoever comes next.
+    void close_extent(ExtentRef extent);
+    // The extent will be read or written by one holder more / less.
+    void retain(ExtentRef extent) { ++extent.slab->extents; }
+    void release(ExtentRef extent);
+
+    void set_limits(const PoolLimits& limits);
+    // From now on memory comes from this file (descriptor owned by the caller); -1: from anonymous memory again.
+    void use_session_file(int descriptor);
+    bool in_session_file() const { return session_file_ >= 0; }
+
+    // Has a few slabs ready, so that a short session never waits for the kernel.
+    void prepare();
+    // No session is left: keep a little for the next one, give back the rest, end the keeper thread.
+    void shrink();
+    // A full extent will not be touched before the session ends: take its pages out if they live in a file.
+    void rest(ExtentRef extent);
+    // In a forked child: nothing here is ours any more.
+    void forget_everything();
+
+    size_t anonymous_bytes() const { return anonymous_bytes_; }
+    bool spilled() const { return spill_file_ >= 0; }
+    bool spilled_to_memory() const { return spill_on_tmpfs_; }
+    bool disk_full() const { return disk_full_; }
+
+private:
+    Slab* take_slab();
+    void free_slab(Slab* slab);
+    bool belongs_here(const Segment& segment) const { return segment.in_session_file == in_session_file(); }
+    void collect_free_slabs();
+    bool add_segment(size_t bytes);
+    void adopt(std::unique_ptr<Segment> segment);
+    void unmap(Segment* segment);
+    Segment* map_segment(size_t bytes);
+    Segment* map_anonymous(size_t bytes);
+    Segment* map_file(int descriptor, size_t& file_bytes, size_t bytes);
+    bool may_use_memory(size_t bytes) const;
+    bool open_spill_file();
+    ExtentRef carve(ExtentRef room, ExtentKind kind, uint32_t units);
+    void offer_room(ExtentRef room);
+
+    void wake_keeper();
+    void keeper_loop(uint64_t generation);
+    bool keeper_works(std::unique_lock<std::mutex>& lock);
+
+    std::mutex& mutex_;
+    PoolLimits limits_;
+    std::vector<std::unique_ptr<Segment>> segments_;
+    std::vector<Slab*> free_;
+    std::vector<ExtentRef> rooms_;  // free tails of slabs that are partly used
+    std::vector<ExtentRef> resting_;
+    size_t anonymous_bytes_ = 0;
+    int session_file_ = -1;
+    size_t session_file_bytes_ = 0;
+    int spill_file_ = -1;
+    size_t spill_file_bytes_ = 0;
+    bool spill_on_tmpfs_ = false;
+    bool disk_full_ = false;
+
+    // The keeper makes slabs ready and takes resting pages out. It ends after a moment without work, so that a
+    // program between sessions has no thread of ours. Heap-allocated because a forked child needs a fresh one.
+    bool keeper_runs_ = false;
+    uint64_t keeper_generation_ = 0;
+    std::condition_variable* keeper_wakes_ = new std::condition_variable;
+};
+
+}  // namespace kinetograph::record

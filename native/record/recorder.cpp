@@ -1,0 +1,408 @@
+#include "record/recorder.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/fork.h"
+
+namespace kinetograph::record {
+
+std::atomic<uint32_t> active{0};
+thread_local ThreadBuffer* current_thread = nullptr;
+
+namespace {
+
+constexpr size_t strings_worth_forgetting = 4 << 20;
+
+Losses losses_of(const ThreadBuffer& thread) {
+    return {thread.dropped.load(std::memory_order_relaxed), thread.unbalanced.load(std::memory_order_relaxed),
+            thread.too_deep.load(std::memory_order_relaxed), thread.oversized.load(std::memory_order_relaxed)};
+}
+
+Losses operator-(const Losses& a, const Losses& b) {
+    return {a.dropped - b.dropped, a.unbalanced - b.unbalanced, a.too_deep - b.too_deep, a.oversized - b.oversized};
+}
+
+OpenScopeCopy copy_of(const OpenScope& scope, uint16_t lane) {
+    const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
+    return {scope.start.load(std::memory_order_relaxed), uint32_t(packed >> 32), uint32_t(packed), lane};
+}
+
+// The owner may go on while we read: take what held still, else only what lies below everything that moved.
+void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into) {
+    if (!lane.extent) return;
+    const std::atomic<uint64_t>& state = lane.extent.header->state;
+    const auto* scopes = reinterpret_cast<const OpenScope*>(lane.extent.header + 1);
+    const size_t before_us = into.size();
+    uint32_t lowest = UINT32_MAX;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        into.resize(before_us);
+        const uint64_t before = state.load(std::memory_order_acquire);
+        for (uint32_t i = 0; i < uint32_t(before); ++i) into.push_back(copy_of(scopes[i], lane.number));
+        std::atomic_thread_fence(std::memory_order_acquire);
+        const uint64_t after = state.load(std::memory_order_relaxed);
+        if (before == after) return;
+        lowest = std::min({lowest, uint32_t(before), uint32_t(after)});
+    }
+    into.resize(before_us + std::min<size_t>(into.size() - before_us, lowest > 0 ? lowest - 1 : 0));
+}
+
+}  // namespace
+
+// ---- life
+
+Recorder::Recorder() {
+    pthread_key_create(&exit_key_, [](void* thread) { instance().thread_exits(static_cast<ThreadBuffer*>(thread)); });
+    base::on_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+Recorder& Recorder::instance() {
+    static Recorder* recorder = new Recorder;
+    return *recorder;
+}
+
+void Recorder::before_fork() {
+    instance().strings_.mutex().lock();
+    instance().mutex_.lock();
+}
+
+void Recorder::after_fork_in_parent() {
+    instance().mutex_.unlock();
+    instance().strings_.mutex().unlock();
+}
+
+void Recorder::after_fork_in_child() {
+    instance().start_clean_in_child();
+    instance().mutex_.unlock();
+    instance().strings_.mutex().unlock();
+    instance().strings_.set_journal(nullptr, nullptr);
+}
+
+void Recorder::start_clean_in_child() {
+    active.fetch_and(~active_sessions, std::memory_order_relaxed);
+    sessions_.clear();
+    filled_.clear();
+    string_extents_.clear();
+    string_extent_ = {};
+    extent_bytes_ = 0;
+    leases_ = 0;
+    threads_.clear();
+    if (session_file_) session_file_->abandon();
+    session_file_.reset();
+    pool_.forget_everything();
+    current_thread = nullptr;
+    pthread_setspecific(exit_key_, nullptr);
+}
+
+// ---- sessions
+
+SessionId Recorder::start(const SessionOptions& options) {
+    scope_cost_ns();
+    if (!options.session_directory.empty()) open_session_file(options.session_directory);
+    strings_.set_limit(std::max<size_t>(options.limits.memory_bytes / 4, strings_worth_forgetting));
+    ThreadBuffer& caller = current_thread ? *current_thread : register_thread();
+
+    std::lock_guard lock(mutex_);
+    const SessionId id = next_session_++;
+    Session& session = sessions_[id];
+    session.id = id;
+    session.options = options;
+    session.owner_tid = caller.tid;
+    apply_limits();
+    pool_.prepare();
+    exhausted_.store(false, std::memory_order_relaxed);
+    session.start = base::measure_anchor();
+    session.keep_from = session.start.ticks;
+    add_member(session, caller, session.start.ticks);
+    if (options.all_threads)
+        for (auto& [index, thread] : threads_)
+            if (thread->alive) add_member(session, *thread, session.start.ticks);
+    active.fetch_or(active_sessions, std::memory_order_relaxed);
+    return id;
+}
+
+void Recorder::apply_limits() {
+    PoolLimits limits{0, AtLimit::drop, {}};
+    for (const auto& [id, session] : sessions_) {
+        const PoolLimits& wanted = session.options.limits;
+        limits.memory_bytes = std::max(limits.memory_bytes, wanted.memory_bytes);
+        if (wanted.at_limit == AtLimit::spill) limits.at_limit = AtLimit::spill;
+        if (limits.directory.empty()) limits.directory = wanted.directory;
+    }
+    pool_.set_limits(limits);
+}
+
+void Recorder::add_member(Session& session, ThreadBuffer& thread, uint64_t from) {
+    auto [member, is_new] = session.members.try_emplace(&thread);
+    if (!is_new && member->second.windows.back().end == UINT64_MAX) return;
+    member->second.windows.push_back({from, UINT64_MAX});
+    if (is_new) member->second.at_join = losses_of(thread);
+    if (thread.sessions++ != 0) return;
+    // What was open when nobody recorded has its end nowhere; the owner forgets it before it records again.
+    thread.forget_open_scopes = true;
+    const uint32_t control = thread.control.load(std::memory_order_relaxed);
+    thread.control.store((control + control_step) | control_recording, std::memory_order_relaxed);
+}
+
+void Recorder::remove_member(ThreadBuffer& thread) {
+    if (--thread.sessions != 0) return;
+    const uint32_t control = thread.control.load(std::memory_order_relaxed);
+    thread.control.store((control + control_step) & ~control_recording, std::memory_order_relaxed);
+}
+
+bool Recorder::join(SessionId id) {
+    ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
+    std::lock_guard lock(mutex_);
+    auto session = sessions_.find(id);
+    if (session == sessions_.end()) return false;
+    add_member(session->second, thread, base::ticks());
+    return true;
+}
+
+bool Recorder::leave(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto session = sessions_.find(id);
+    if (session == sessions_.end() || !current_thread) return false;
+    auto member = session->second.members.find(current_thread);
+    if (member == session->second.members.end() || member->second.windows.back().end != UINT64_MAX) return false;
+    member->second.windows.back().end = base::ticks();
+    remove_member(*current_thread);
+    return true;
+}
+
+Recording Recorder::stop(SessionId id) {
+    const base::MeasuredAnchor stop = base::measure_anchor();
+    std::lock_guard lock(mutex_);
+    auto found = sessions_.find(id);
+    if (found == sessions_.end()) throw std::out_of_range("no such session");
+    Session session = std::move(found->second);
+    sessions_.erase(found);
+
+    if (session.options.ring_ns != 0)
+        session.keep_from = std::max(session.keep_from, stop.ticks - base::ticks_in(session.options.ring_ns));
+    Recording recording;
+    recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
+    recording.window = {session.keep_from, stop.ticks};
+    recording.pid = getpid();
+    recording.memory_limit_bytes = session.options.limits.memory_bytes;
+    recording.spill_directory = session.options.limits.directory;
+    recording.names = [this](uint32_t name) { return strings_.lookup(name); };
+    std::vector<ExtentRef> retained;
+    for (auto& [thread, membership] : session.members) {
+        recording.threads.push_back(gather(*thread, membership, recording.window, retained));
+        if (membership.windows.back().end == UINT64_MAX) remove_member(*thread);
+    }
+    std::sort(recording.threads.begin(), recording.threads.end(),
+              [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
+    note_losses(recording);
+
+    ++leases_;
+    recording.release = [this, retained = std::move(retained)] { give_back(retained); };
+    exhausted_.store(false, std::memory_order_relaxed);
+    close_session_file_if_unused();
+    if (sessions_.empty())
+        rest_after_last_session();
+    else
+        trim();
+    return recording;
+}
+
+ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, const Window& window,
+                                 std::vector<ExtentRef>& retained) {
+    ThreadRecording result;
+    result.index = thread.index;
+    result.tid = thread.tid;
+    result.name = thread.name;
+    // Open scopes first: one that ends meanwhile is then seen twice, and the builder can tell. The other way round
+    // it would be seen nowhere.
+    if (!thread.forget_open_scopes)
+        for (const auto& lane : thread.lanes) copy_open_scopes(*lane, result.open);
+    for (Window joined : membership.windows)
+        result.windows.push_back({std::max(joined.begin, window.begin), std::min(joined.end, window.end)});
+    for (size_t i = 0; i < thread.extents.size(); ++i) {
+        const ExtentRef& extent = thread.extents[i];
+        // Records are appended when they end, so an extent holds nothing that ended before it was opened.
+        const bool ended_before = i + 1 < thread.extents.size() &&
+                                  thread.extents[i + 1].header->anchor.ticks < window.begin;
+        if (ended_before) continue;
+        const Record* records = extent.header->records();
+        result.ranges.push_back({records, records + extent.header->used(), extent.slab->segment->in_file});
+        pool_.retain(extent);
+        retained.push_back(extent);
+    }
+    result.losses = losses_of(thread) - membership.at_join;
+    return result;
+}
+
+void Recorder::note_losses(Recording& recording) const {
+    Losses total;
+    for (const ThreadRecording& thread : recording.threads) {
+        total.dropped += thread.losses.dropped;
+        total.unbalanced += thread.losses.unbalanced;
+        total.too_deep += thread.losses.too_deep;
+        total.oversized += thread.losses.oversized;
+    }
+    auto note = [&](const char* kind, uint64_t count, const std::string& text) {
+        if (count != 0) recording.notes.emplace_back(kind, std::to_string(count) + " " + text);
+    };
+    note("dropped", total.dropped,
+         pool_.disk_full() ? "events were dropped: the memory limit was reached and the disk for spilling is full"
+                           : "events were dropped: the memory limit was reached");
+    note("unbalanced", total.unbalanced, "scopes ended without having begun in this session and thread");
+    note("too_deep", total.too_deep, "scopes were nested too deeply to be recorded");
+    note("oversized", total.oversized, "events lost their arguments, which were larger than 60 KiB");
+    note("names", strings_.refused(), "events lost their name: too many distinct names for the memory limit");
+    if (pool_.spilled_to_memory())
+        recording.notes.emplace_back("spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
+}
+
+void Recorder::give_back(const std::vector<ExtentRef>& extents) {
+    {
+        std::lock_guard lock(mutex_);
+        for (const ExtentRef& extent : extents) pool_.release(extent);
+        --leases_;
+        if (sessions_.empty()) pool_.shrink();
+    }
+    // The string table is locked before the recorder, never after.
+    if (strings_.bytes() <= strings_worth_forgetting) return;
+    strings_.forget_if([this] {
+        std::lock_guard lock(mutex_);
+        return sessions_.empty() && leases_ == 0;
+    });
+}
+
+// ---- a session file under the memory
+
+void Recorder::open_session_file(const std::string& directory) {
+    {
+        std::lock_guard lock(mutex_);
+        if (session_file_) {
+            if (session_file_->directory() == directory) return;
+            throw std::invalid_argument("this process already records to " + session_file_->path());
+        }
+        session_file_ = std::make_unique<SessionFile>(directory, base::measure_anchor());
+        pool_.use_session_file(session_file_->descriptor());
+        move_threads_to_new_memory();
+    }
+    strings_.set_journal(
+        [](void* recorder, uint32_t id, std::string_view text) {
+            static_cast<Recorder*>(recorder)->journal_string(id, text);
+        },
+        this);
+}
+
+// The owners of the buffers move themselves, the next time they record.
+void Recorder::move_threads_to_new_memory() {
+    for (auto& [index, thread] : threads_) {
+        thread->move_to_new_memory = true;
+        thread->control.fetch_add(control_step, std::memory_order_relaxed);
+    }
+}
+
+void Recorder::journal_string(uint32_t id, std::string_view text) {
+    std::lock_guard lock(mutex_);
+    if (!session_file_) return;
+    const uint32_t bytes = uint32_t(sizeof(StringItem) + (text.size() + 7) / 8 * 8);
+    uint32_t used = string_extent_ ? string_extent_.header->used() : 0;
+    if (!string_extent_ || used + bytes > string_extent_.header->capacity * unit_bytes) {
+        string_extent_ = pool_.open_extent(ExtentKind::strings, 0);
+        if (!string_extent_) return;
+        string_extents_.push_back(string_extent_);
+        used = 0;
+    }
+    const StringItem item{id, uint32_t(text.size())};
+    std::memcpy(string_extent_.header->bytes() + used, &item, sizeof item);
+    std::memcpy(string_extent_.header->bytes() + used + sizeof item, text.data(), text.size());
+    string_extent_.header->state.store(used + bytes, std::memory_order_release);
+}
+
+// Called under the lock. The mapping lives on while buffers or recordings are in it; only the name goes.
+void Recorder::close_session_file_if_unused() {
+    if (!session_file_) return;
+    for (const auto& [id, session] : sessions_)
+        if (!session.options.session_directory.empty()) return;
+    for (const ExtentRef& extent : string_extents_) pool_.release(extent);
+    string_extents_.clear();
+    string_extent_ = {};
+    session_file_->remove();
+    session_file_.reset();
+    pool_.use_session_file(-1);
+    move_threads_to_new_memory();
+}
+
+std::vector<SessionInfo> Recorder::sessions() const {
+    std::lock_guard lock(mutex_);
+    std::vector<SessionInfo> infos;
+    for (const auto& [id, session] : sessions_) infos.push_back({id, session.owner_tid, session.options.all_threads});
+    return infos;
+}
+
+bool Recorder::is_running(SessionId id) const {
+    std::lock_guard lock(mutex_);
+    return sessions_.contains(id);
+}
+
+// ---- names and costs
+
+void Recorder::set_thread_name(std::string_view name) {
+    ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
+    {
+        std::lock_guard lock(mutex_);
+        thread.name = name;
+    }
+    append_thread_name(thread);
+}
+
+// For session files, which have no other place for it.
+void Recorder::append_thread_name(ThreadBuffer& thread) {
+    if (thread.name.empty() || !recording_thread()) return;
+    const uint64_t now = base::ticks();
+    append(thread, {now, now, intern(thread.name), RecordKind::thread_name, 0, 0, 0, 0, 0, 0});
+}
+
+void Recorder::set_lane_name(const Lane& lane, std::string_view name) {
+    ThreadBuffer* thread = recording_thread();
+    if (!thread) return;
+    const uint64_t now = base::ticks();
+    append(*thread, {now, now, intern(name), RecordKind::lane_name, 0, 0, 0, lane.number, 0, 0});
+}
+
+// On a buffer of its own, so that nothing of it is ever seen.
+double Recorder::scope_cost_ns() {
+    static const double cost = [] {
+        constexpr int scopes = 500;
+        alignas(64) static std::byte memory[slab_bytes];
+        auto* records = new (memory) ExtentHeader{};
+        records->capacity = scopes;
+        auto* stack = new (memory + slab_bytes / 2) ExtentHeader{};
+        ThreadBuffer thread;
+        thread.extent = {records, nullptr};
+        Lane lane;
+        lane.extent = {stack, nullptr};
+        lane.entries = reinterpret_cast<OpenScope*>(stack + 1);
+        lane.capacity = 2;
+        const int64_t start_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
+        for (int i = 0; i < scopes; ++i) {
+            begin_scope(thread, lane, 1, 0);
+            end_scope(thread, lane, 1, base::ticks());
+        }
+        return double(base::read_clock_ns(CLOCK_MONOTONIC_RAW) - start_ns) / scopes;
+    }();
+    return cost;
+}
+
+size_t Recorder::thread_count() const {
+    std::lock_guard lock(mutex_);
+    return threads_.size();
+}
+
+size_t Recorder::memory_bytes() const {
+    std::lock_guard lock(mutex_);
+    return pool_.anonymous_bytes();
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,136 @@
+// Sessions: who records when. Everything here runs under one lock and off the hot path.
+//
+// All sessions share the threads' buffers. A session is a window of time and a set of threads; stopping it takes
+// the records of its window and leaves the rest to the others.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/strings.h"
+#include "base/visibility.h"
+#include "record/config.h"
+#include "record/memory.h"
+#include "record/recording.h"
+#include "record/session_file.h"
+#include "record/thread_buffer.h"
+
+namespace kinetograph::record {
+
+using SessionId = uint64_t;
+
+struct SessionInfo {
+    SessionId id = 0;
+    int32_t owner_tid = 0;
+    bool all_threads = false;
+};
+
+class KINETOGRAPH_API Recorder {
+public:
+    // Never destroyed: threads may record while the process exits.
+    static Recorder& instance();
+
+    // Throws std::system_error when a session directory cannot be used.
+    SessionId start(const SessionOptions& options);
+    // Throws std::out_of_range for a session that does not run in this process.
+    Recording stop(SessionId id);
+    // Lets the calling thread take part in a session of chosen threads.
+    bool join(SessionId id);
+    bool leave(SessionId id);
+
+    std::vector<SessionInfo> sessions() const;
+    bool is_running(SessionId id) const;
+
+    base::StringTable& strings() { return strings_; }
+    uint32_t intern(std::string_view text) { return strings_.intern(text); }
+    // Names the calling thread in the traces of every session that sees it.
+    void set_thread_name(std::string_view name);
+    void set_lane_name(const Lane& lane, std::string_view name);
+
+    // What one recorded scope costs here, measured once: for the note on the cost of recording.
+    static double scope_cost_ns();
+
+    size_t thread_count() const;
+    size_t memory_bytes() const;
+
+    // The slow paths of thread_buffer.h.
+    ThreadBuffer& register_thread();
+    void thread_exits(ThreadBuffer* thread);
+    void refresh_control(ThreadBuffer& thread);
+    bool next_extent(ThreadBuffer& thread, uint32_t units);
+    bool grow_stack(ThreadBuffer& thread, Lane& lane);
+    Lane* add_lane(ThreadBuffer& thread);
+
+private:
+    struct Membership {
+        std::vector<Window> windows;
+        Losses at_join;
+    };
+    struct Session {
+        SessionId id = 0;
+        SessionOptions options;
+        int32_t owner_tid = 0;
+        base::MeasuredAnchor start;
+        uint64_t keep_from = 0;  // older records are no longer wanted
+        std::map<ThreadBuffer*, Membership> members;
+    };
+    // An extent that is complete, and when that was.
+    struct Filled {
+        ThreadBuffer* thread;
+        ExtentRef extent;
+        uint64_t at;
+    };
+
+    Recorder();
+    void add_member(Session& session, ThreadBuffer& thread, uint64_t from);
+    void remove_member(ThreadBuffer& thread);
+    void apply_limits();
+    void open_session_file(const std::string& directory);
+    void close_session_file_if_unused();
+    void move_threads_to_new_memory();
+    void journal_string(uint32_t id, std::string_view text);
+    void append_thread_name(ThreadBuffer& thread);
+    void give_back(const std::vector<ExtentRef>& extents);
+    void fill(ThreadBuffer& thread);
+    void forget_open_scopes(ThreadBuffer& thread);
+    void move_thread(ThreadBuffer& thread);
+    bool move_stack(Lane& lane, uint32_t units);
+    void drop_stack(Lane& lane);
+    void advance_rings();
+    void trim();
+    void forget_dead_threads();
+    void rest_after_last_session();
+    ThreadRecording gather(ThreadBuffer& thread, Membership& membership, const Window& window,
+                           std::vector<ExtentRef>& retained);
+    void note_losses(Recording& recording) const;
+
+    static void before_fork();
+    static void after_fork_in_parent();
+    static void after_fork_in_child();
+    void start_clean_in_child();
+
+    mutable std::mutex mutex_;
+    base::StringTable strings_;
+    SlabPool pool_{mutex_};
+    std::map<SessionId, Session> sessions_;
+    SessionId next_session_ = 1;
+    std::unordered_map<uint32_t, std::unique_ptr<ThreadBuffer>> threads_;
+    uint32_t next_thread_ = 1;
+    std::deque<Filled> filled_;
+    size_t extent_bytes_ = 0;
+    int leases_ = 0;  // recordings that still read strings
+    std::unique_ptr<SessionFile> session_file_;
+    ExtentRef string_extent_;
+    std::vector<ExtentRef> string_extents_;
+    std::atomic<bool> exhausted_{false};
+    pthread_key_t exit_key_{};
+};
+
+}  // namespace kinetograph::record

@@ -1,0 +1,85 @@
+// What a session saw, handed over when it stops: raw records, still in the memory they were written to.
+//
+// `trace/builder.h` turns it into a Trace. The same struct comes from a running recorder and from a session file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "record/event.h"
+
+namespace kinetograph::record {
+
+// Ticks; both ends belong to it.
+struct Window {
+    uint64_t begin = 0;
+    uint64_t end = UINT64_MAX;
+};
+
+struct RecordRange {
+    const Record* begin = nullptr;
+    const Record* end = nullptr;
+    bool in_file = false;  // its pages can be let go of once read
+};
+
+struct OpenScopeCopy {
+    uint64_t start = 0;
+    uint32_t name = 0;
+    uint32_t meta = 0;
+    uint16_t lane = 0;
+};
+
+struct Losses {
+    uint64_t dropped = 0;     // events, for want of memory
+    uint64_t unbalanced = 0;  // ends without a begin
+    uint64_t too_deep = 0;    // scopes nested deeper than a stack can be
+    uint64_t oversized = 0;   // payloads too large for a slab
+};
+
+struct ThreadRecording {
+    uint32_t index = 0;
+    int32_t tid = 0;
+    std::string name;
+    std::vector<RecordRange> ranges;   // in the order they were written, that is by end
+    std::vector<OpenScopeCopy> open;   // per lane outermost first
+    std::vector<Window> windows;
+    Losses losses;
+};
+
+struct Recording {
+    Recording() = default;
+    Recording(Recording&& other) noexcept { *this = std::move(other); }
+    Recording& operator=(Recording&& other) noexcept {
+        std::swap(threads, other.threads);
+        std::swap(names, other.names);
+        std::swap(release, other.release);
+        clock = other.clock;
+        window = other.window;
+        pid = other.pid;
+        tick_source = other.tick_source;
+        std::swap(notes, other.notes);
+        memory_limit_bytes = other.memory_limit_bytes;
+        std::swap(spill_directory, other.spill_directory);
+        return *this;
+    }
+    ~Recording() {
+        if (release) release();
+    }
+
+    std::vector<ThreadRecording> threads;
+    base::ClockFit clock;
+    Window window;
+    int64_t pid = 0;
+    base::TickSource tick_source = base::tick_source;
+    std::function<std::string_view(uint32_t)> names;
+    std::vector<std::pair<std::string, std::string>> notes;  // kind, text
+    size_t memory_limit_bytes = size_t(1) << 30;
+    std::string spill_directory;
+    std::function<void()> release;  // gives the memory back
+};
+
+}  // namespace kinetograph::record

@@ -1,0 +1,252 @@
+#include "record/session_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <unordered_map>
+
+namespace kinetograph::record {
+
+// ---- writing
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const std::string& path) {
+    throw std::system_error(errno, std::generic_category(), what + " " + path);
+}
+
+void copy_command_line(char (&into)[256]) {
+    const int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    const ssize_t bytes = read(descriptor, into, sizeof into - 1);
+    close(descriptor);
+    for (ssize_t i = 0; i + 1 < bytes; ++i)
+        if (into[i] == '\0') into[i] = ' ';
+}
+
+}  // namespace
+
+SessionFile::SessionFile(const std::string& directory, const base::MeasuredAnchor& start) : directory_(directory) {
+    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) fail("cannot make directory", directory);
+    path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(start.wall_ns) + session_file_suffix;
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor_ < 0) fail("cannot create", path_);
+    const int error = posix_fallocate(descriptor_, 0, session_header_bytes);
+    void* memory = MAP_FAILED;
+    if (error == 0)
+        memory = mmap(nullptr, session_header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    if (memory == MAP_FAILED) {
+        if (error) errno = error;
+        unlink(path_.c_str());
+        close(descriptor_);
+        fail("cannot reserve", path_);
+    }
+    madvise(memory, session_header_bytes, MADV_DONTFORK);
+    header_ = new (memory) SessionFileHeader{};
+    header_->version = session_file_version;
+    header_->tick_source = base::tick_source;
+    header_->pid = getpid();
+    header_->start = start;
+    header_->start_uncertainty_ticks = start.uncertainty_ticks;
+    header_->process = base::process_anchor();
+    header_->process_uncertainty_ticks = base::process_anchor().uncertainty_ticks;
+    copy_command_line(header_->command);
+    std::memcpy(header_->magic, session_file_magic, sizeof header_->magic);
+}
+
+SessionFile::~SessionFile() {
+    if (header_) munmap(header_, session_header_bytes);
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+void SessionFile::remove() { unlink(path_.c_str()); }
+
+void SessionFile::abandon() { header_ = nullptr; }
+
+// ---- recovering
+
+namespace {
+
+// The whole file, read-only; everything in it is doubted.
+class MappedFile {
+public:
+    explicit MappedFile(const std::string& path) {
+        const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0) fail("cannot open", path);
+        struct stat info {};
+        fstat(descriptor, &info);
+        bytes_ = size_t(info.st_size);
+        if (bytes_ >= session_header_bytes) data_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        close(descriptor);
+        if (data_ == MAP_FAILED) throw std::runtime_error(path + " is too short to be a session file");
+    }
+    ~MappedFile() {
+        if (data_ != MAP_FAILED) munmap(data_, bytes_);
+    }
+    MappedFile(const MappedFile&) = delete;
+
+    const std::byte* data() const { return static_cast<const std::byte*>(data_); }
+    size_t bytes() const { return bytes_; }
+    const SessionFileHeader& header() const { return *static_cast<const SessionFileHeader*>(data_); }
+
+private:
+    void* data_ = MAP_FAILED;
+    size_t bytes_ = 0;
+};
+
+using Names = std::unordered_map<uint32_t, std::string>;
+
+struct Found {
+    std::map<uint32_t, std::vector<const ExtentHeader*>> records;
+    std::map<uint32_t, std::vector<const ExtentHeader*>> stacks;
+    std::vector<const ExtentHeader*> strings;
+    base::ClockAnchor latest;
+};
+
+void sort_in(Found& found, const ExtentHeader& extent) {
+    if (extent.kind == ExtentKind::records) found.records[extent.thread].push_back(&extent);
+    if (extent.kind == ExtentKind::stack) found.stacks[extent.thread].push_back(&extent);
+    if (extent.kind == ExtentKind::strings) found.strings.push_back(&extent);
+    if (extent.kind != ExtentKind::free && extent.anchor.ticks > found.latest.ticks) found.latest = extent.anchor;
+}
+
+void walk_slab(const std::byte* slab, Found& found) {
+    size_t at = 0;
+    while (at + sizeof(ExtentHeader) <= slab_bytes) {
+        const auto& extent = *reinterpret_cast<const ExtentHeader*>(slab + at);
+        if (extent.magic != extent_magic || extent.capacity > slab_units) return;
+        const size_t end = at + extent.total_bytes();
+        if (end > slab_bytes) return;
+        sort_in(found, extent);
+        at = end;
+    }
+}
+
+void read_strings(const ExtentHeader& extent, Names& names) {
+    const std::byte* bytes = reinterpret_cast<const std::byte*>(&extent + 1);
+    const size_t used = std::min<size_t>(extent.used(), size_t(extent.capacity) * unit_bytes);
+    size_t at = 0;
+    while (at + sizeof(StringItem) <= used) {
+        StringItem item;
+        std::memcpy(&item, bytes + at, sizeof item);
+        at += sizeof item;
+        if (item.length > used - at) return;
+        names.emplace(item.id, std::string(reinterpret_cast<const char*>(bytes + at), item.length));
+        at += (size_t(item.length) + 7) / 8 * 8;
+    }
+}
+
+// The last whole record of the thread, past continuation records.
+const Record* last_record(const ThreadRecording& thread) {
+    const Record* last = nullptr;
+    for (const RecordRange& range : thread.ranges)
+        for (const Record* at = range.begin; at < range.end; at += 1 + at->payload) last = at;
+    return last;
+}
+
+// A scope whose record was written but which was not yet taken off the stack when the process was killed.
+bool has_ended(const OpenScopeCopy& scope, const Record* last) {
+    return last && last->start == scope.start && last->name == scope.name;
+}
+
+ThreadRecording read_thread(const Found& found, uint32_t index) {
+    ThreadRecording thread;
+    thread.index = index;
+    if (auto records = found.records.find(index); records != found.records.end()) {
+        auto extents = records->second;
+        std::sort(extents.begin(), extents.end(), [](auto* a, auto* b) { return a->order < b->order; });
+        for (const ExtentHeader* extent : extents) {
+            const uint32_t used = std::min(extent->used(), extent->capacity);
+            thread.ranges.push_back({extent->records(), extent->records() + used, true});
+            thread.tid = extent->tid;
+        }
+    }
+    const Record* last = last_record(thread);
+    if (auto stacks = found.stacks.find(index); stacks != found.stacks.end()) {
+        for (const ExtentHeader* extent : stacks->second) {
+            const auto* scopes = reinterpret_cast<const OpenScope*>(extent + 1);
+            const uint32_t depth = std::min(extent->used(), extent->capacity * 2);
+            for (uint32_t i = 0; i < depth; ++i) {
+                const uint64_t packed = scopes[i].name_and_meta.load(std::memory_order_relaxed);
+                const OpenScopeCopy scope{scopes[i].start.load(std::memory_order_relaxed), uint32_t(packed >> 32),
+                                          uint32_t(packed), uint16_t(extent->lane)};
+                if (!has_ended(scope, last)) thread.open.push_back(scope);
+            }
+            thread.tid = extent->tid;
+        }
+    }
+    return thread;
+}
+
+uint64_t latest_tick(const Recording& recording, uint64_t latest) {
+    for (const ThreadRecording& thread : recording.threads) {
+        if (const Record* last = last_record(thread); last && last->kind == RecordKind::span)
+            latest = std::max(latest, last->end);
+        for (const OpenScopeCopy& scope : thread.open) latest = std::max(latest, scope.start);
+    }
+    return latest;
+}
+
+void check_header(const SessionFileHeader& header, const std::string& path) {
+    if (std::memcmp(header.magic, session_file_magic, sizeof header.magic) != 0)
+        throw std::runtime_error(path + " is not a session file of Kinetograph");
+    if (header.version != session_file_version)
+        throw std::runtime_error(path + " has session file version " + std::to_string(header.version) +
+                                 ", this Kinetograph reads version " + std::to_string(session_file_version));
+}
+
+void note_the_end(Recording& recording, const SessionFileHeader& header) {
+    size_t open = 0;
+    for (const ThreadRecording& thread : recording.threads) open += thread.open.size();
+    recording.notes.emplace_back("recovered", "the process " + std::to_string(header.pid) +
+                                                  " ended without stopping its session; " + std::to_string(open) +
+                                                  " scopes were open");
+    if (const uint64_t dropped = header.dropped.load(std::memory_order_relaxed))
+        recording.notes.emplace_back("dropped", std::to_string(dropped) + " times memory ran out and events were dropped");
+}
+
+}  // namespace
+
+Recording recover_session_file(const std::string& path) {
+    auto file = std::make_shared<MappedFile>(path);
+    const SessionFileHeader& header = file->header();
+    check_header(header, path);
+    Found found;
+    for (size_t at = session_header_bytes; at + slab_bytes <= file->bytes(); at += slab_bytes)
+        walk_slab(file->data() + at, found);
+    auto names = std::make_shared<Names>();
+    for (const ExtentHeader* extent : found.strings) read_strings(*extent, *names);
+
+    Recording recording;
+    recording.pid = header.pid;
+    recording.tick_source = header.tick_source;
+    for (const auto& [index, extents] : found.stacks) found.records.try_emplace(index);
+    for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
+    recording.window = {header.start.ticks, latest_tick(recording, std::max(header.start.ticks, found.latest.ticks))};
+    for (ThreadRecording& thread : recording.threads) thread.windows = {recording.window};
+
+    const base::MeasuredAnchor process{header.process, header.process_uncertainty_ticks};
+    const base::MeasuredAnchor start{header.start, header.start_uncertainty_ticks};
+    // Anchors on the way of the program are single tries: doubt them by as much again.
+    const base::MeasuredAnchor latest{found.latest.ticks > start.ticks ? found.latest : header.start,
+                                      4 * header.start_uncertainty_ticks};
+    recording.clock = base::ClockFit::from_anchors(process, start, latest);
+    recording.names = [names](uint32_t name) {
+        auto known = names->find(name);
+        return known == names->end() ? std::string_view() : std::string_view(known->second);
+    };
+    note_the_end(recording, header);
+    recording.release = [file, names] {};
+    return recording;
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,321 @@
+// The slow paths of thread_buffer.h: a thread's first event, its next extent, its lanes, its end.
+#include "record/thread_buffer.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "record/recorder.h"
+
+namespace kinetograph::record {
+
+namespace {
+
+constexpr uint32_t first_extent_units = 126;  // 4 KiB: most threads record little
+constexpr uint32_t first_stack_units = 16;    // 32 open scopes
+constexpr size_t max_lanes = UINT16_MAX;
+constexpr size_t max_payload_bytes = 60 * 1024;
+
+// A thread without memory points here; it has no room, so nobody ever writes to it.
+ExtentHeader no_extent{};
+
+OpenScope* scopes_in(ExtentHeader* extent) { return reinterpret_cast<OpenScope*>(extent + 1); }
+
+// Copies word by word: entries are atomics that a stop may read meanwhile.
+void copy_scope(OpenScope& to, const OpenScope& from) {
+    to.start.store(from.start.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    to.name_and_meta.store(from.name_and_meta.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+uint32_t name_of(const OpenScope& scope) {
+    return uint32_t(scope.name_and_meta.load(std::memory_order_relaxed) >> 32);
+}
+
+Lane* idle_lane(ThreadBuffer& thread) {
+    while (!thread.idle_lanes.empty()) {
+        Lane* lane = thread.idle_lanes.back();
+        thread.idle_lanes.pop_back();
+        lane->offered = false;
+        if (lane->depth == 0) return lane;
+    }
+    return nullptr;
+}
+
+// Contexts come and go; keep the table in proportion to the lanes there are.
+void forget_old_contexts(ThreadBuffer& thread) {
+    if (thread.lane_by_context.size() <= 64 + 4 * thread.lanes.size()) return;
+    std::erase_if(thread.lane_by_context,
+                  [](const auto& entry) { return entry.second->context != entry.first || entry.second->depth == 0; });
+}
+
+void remove_scope(Lane& lane, uint32_t position) {
+    for (uint32_t i = position + 1; i < lane.depth; ++i) copy_scope(lane.entries[i - 1], lane.entries[i]);
+    lane.publish(lane.depth - 1);
+}
+
+}  // namespace
+
+// ---- threads
+
+ThreadBuffer& register_thread() noexcept { return Recorder::instance().register_thread(); }
+
+ThreadBuffer& Recorder::register_thread() {
+    auto fresh = std::make_unique<ThreadBuffer>();
+    ThreadBuffer& thread = *fresh;
+    thread.tid = int32_t(syscall(SYS_gettid));
+    thread.extent = {&no_extent, nullptr};
+    thread.lanes.push_back(std::make_unique<Lane>());
+    thread.lane = thread.lanes.front().get();
+    {
+        std::lock_guard lock(mutex_);
+        thread.index = next_thread_++;
+        threads_.emplace(thread.index, std::move(fresh));
+        for (auto& [id, session] : sessions_)
+            if (session.options.all_threads) add_member(session, thread, session.start.ticks);
+    }
+    current_thread = &thread;
+    pthread_setspecific(exit_key_, &thread);
+    return thread;
+}
+
+void Recorder::thread_exits(ThreadBuffer* thread) {
+    current_thread = nullptr;
+    std::lock_guard lock(mutex_);
+    auto known = threads_.find(thread->index);
+    if (known == threads_.end() || known->second.get() != thread) return;  // inherited through fork
+    thread->alive = false;
+    fill(*thread);
+    for (auto& lane : thread->lanes)
+        if (lane->depth == 0 || thread->sessions == 0) drop_stack(*lane);
+    if (sessions_.empty()) rest_after_last_session();
+}
+
+void Recorder::forget_dead_threads() {
+    std::erase_if(threads_, [this](auto& entry) {
+        ThreadBuffer& thread = *entry.second;
+        if (thread.alive || thread.sessions != 0 || !thread.extents.empty()) return false;
+        for (auto& lane : thread.lanes) drop_stack(*lane);
+        return true;
+    });
+}
+
+void refresh_control(ThreadBuffer& thread) noexcept { Recorder::instance().refresh_control(thread); }
+
+void Recorder::refresh_control(ThreadBuffer& thread) {
+    {
+        std::lock_guard lock(mutex_);
+        thread.seen_control = thread.control.load(std::memory_order_relaxed);
+        if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
+        if (std::exchange(thread.move_to_new_memory, false)) move_thread(thread);
+    }
+    append_thread_name(thread);
+}
+
+void Recorder::forget_open_scopes(ThreadBuffer& thread) {
+    for (auto& lane : thread.lanes) {
+        lane->too_deep = 0;
+        if (lane->depth != 0) lane->publish(0);
+        offer_lane(thread, *lane);
+    }
+}
+
+void Recorder::move_thread(ThreadBuffer& thread) {
+    fill(thread);
+    for (auto& lane : thread.lanes)
+        if (lane->extent) move_stack(*lane, lane->extent.header->capacity);
+}
+
+// ---- extents
+
+bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
+    return Recorder::instance().next_extent(thread, units);
+}
+
+bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
+    if (!exhausted_.load(std::memory_order_relaxed)) {
+        std::lock_guard lock(mutex_);
+        fill(thread);
+        advance_rings();
+        const bool is_first = thread.next_order == 0;
+        const uint32_t wanted = is_first && units <= first_extent_units ? first_extent_units : 0;
+        if (ExtentRef extent = pool_.open_extent(ExtentKind::records, wanted)) {
+            extent.header->thread = thread.index;
+            extent.header->tid = thread.tid;
+            extent.header->order = thread.next_order++;
+            thread.extents.push_back(extent);
+            thread.extent = extent;
+            extent_bytes_ += extent.header->total_bytes();
+            return true;
+        }
+        exhausted_.store(true, std::memory_order_relaxed);
+        if (session_file_) session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
+    }
+    thread.dropped.fetch_add(1, std::memory_order_relaxed);
+    return false;
+}
+
+// The thread is done with its extent: full, or the thread ends, or it moves.
+void Recorder::fill(ThreadBuffer& thread) {
+    if (!thread.extent.slab) return;
+    extent_bytes_ -= thread.extent.header->total_bytes();
+    pool_.close_extent(thread.extent);
+    extent_bytes_ += thread.extent.header->total_bytes();
+    pool_.rest(thread.extent);
+    filled_.push_back({&thread, thread.extent, base::ticks()});
+    thread.extent = {&no_extent, nullptr};
+}
+
+// Ring sessions let go of what is too old or too much.
+void Recorder::advance_rings() {
+    bool moved = false;
+    for (auto& [id, session] : sessions_) {
+        if (session.options.ring_ns != 0) {
+            session.keep_from = std::max(session.keep_from, base::ticks() - base::ticks_in(session.options.ring_ns));
+            moved = true;
+        }
+        size_t bytes = extent_bytes_;
+        for (const Filled& filled : filled_) {
+            if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
+            session.keep_from = std::max(session.keep_from, filled.at);
+            bytes -= filled.extent.header->total_bytes();
+            moved = true;
+        }
+    }
+    if (moved) trim();
+}
+
+// Gives back what ended before any session wants it.
+void Recorder::trim() {
+    uint64_t keep_from = UINT64_MAX;
+    for (const auto& [id, session] : sessions_) keep_from = std::min(keep_from, session.keep_from);
+    while (!filled_.empty() && filled_.front().at <= keep_from) {
+        const Filled& oldest = filled_.front();
+        oldest.thread->extents.pop_front();
+        extent_bytes_ -= oldest.extent.header->total_bytes();
+        pool_.release(oldest.extent);
+        filled_.pop_front();
+    }
+    forget_dead_threads();
+}
+
+// Keeps what the owners may still be writing to; they give it back themselves.
+void Recorder::rest_after_last_session() {
+    trim();
+    pool_.shrink();
+}
+
+// ---- lanes
+
+Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
+    auto known = thread.lane_by_context.find(context);
+    const bool is_bound = known != thread.lane_by_context.end() && known->second->context == context;
+    if (is_bound && known->second->depth != 0) return thread.lane = known->second;
+    Lane* lane = thread.lanes.front()->depth == 0 ? thread.lanes.front().get() : idle_lane(thread);
+    if (!lane) lane = Recorder::instance().add_lane(thread);
+    lane->context = context;
+    thread.lane_by_context[context] = lane;
+    forget_old_contexts(thread);
+    if (is_new) *is_new = lane->number != 0;
+    return thread.lane = lane;
+}
+
+Lane* Recorder::add_lane(ThreadBuffer& thread) {
+    std::lock_guard lock(mutex_);
+    if (thread.lanes.size() == max_lanes) return thread.lanes.back().get();
+    thread.lanes.push_back(std::make_unique<Lane>());
+    thread.idle_lanes.reserve(thread.lanes.size());
+    thread.lanes.back()->number = uint16_t(thread.lanes.size() - 1);
+    return thread.lanes.back().get();
+}
+
+bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
+    if (Recorder::instance().grow_stack(thread, lane)) return true;
+    ++lane.too_deep;
+    thread.too_deep.fetch_add(1, std::memory_order_relaxed);
+    return false;
+}
+
+bool Recorder::grow_stack(ThreadBuffer& thread, Lane& lane) {
+    std::lock_guard lock(mutex_);
+    const uint32_t units = lane.extent ? lane.extent.header->capacity : 0;
+    if (units >= slab_units) return false;
+    if (!move_stack(lane, std::min(slab_units, std::max(first_stack_units, units * 4)))) return false;
+    lane.extent.header->thread = thread.index;
+    lane.extent.header->tid = thread.tid;
+    lane.extent.header->lane = lane.number;
+    return true;
+}
+
+// Into a new extent of `units`, with what is open; called under the lock.
+bool Recorder::move_stack(Lane& lane, uint32_t units) {
+    ExtentRef fresh = pool_.open_extent(ExtentKind::stack, units);
+    if (!fresh) return false;
+    for (uint32_t i = 0; i < lane.depth; ++i) copy_scope(scopes_in(fresh.header)[i], lane.entries[i]);
+    fresh.header->state.store(lane.depth, std::memory_order_release);
+    if (lane.extent) {
+        fresh.header->thread = lane.extent.header->thread;
+        fresh.header->tid = lane.extent.header->tid;
+        fresh.header->lane = lane.extent.header->lane;
+        drop_stack(lane);
+    }
+    lane.extent = fresh;
+    lane.entries = scopes_in(fresh.header);
+    lane.capacity = fresh.header->capacity * 2;
+    return true;
+}
+
+void Recorder::drop_stack(Lane& lane) {
+    if (!lane.extent) return;
+    lane.extent.header->kind = ExtentKind::free;  // nothing for recovery to find
+    pool_.release(lane.extent);
+    lane.extent = {};
+}
+
+// ---- the rare ends
+
+void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now, const char* payload,
+                      size_t payload_bytes) noexcept {
+    if (lane.too_deep != 0) {
+        --lane.too_deep;
+        return;
+    }
+    uint32_t position = lane.depth;
+    while (position != 0 && name_of(lane.entries[position - 1]) != name) --position;
+    if (position == 0) {
+        thread.unbalanced.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    const Record record = finished_record(lane, lane.entries[position - 1], now);
+    if (payload_bytes == 0)
+        append(thread, record);
+    else
+        append_with_payload(thread, record, nullptr, payload, payload_bytes);
+    remove_scope(lane, position - 1);
+    if (lane.depth == 0) offer_lane(thread, lane);
+}
+
+void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place, const char* payload,
+                         size_t payload_bytes) noexcept {
+    if (payload_bytes > max_payload_bytes) {
+        thread.oversized.fetch_add(1, std::memory_order_relaxed);
+        payload_bytes = 0;
+    }
+    const uint32_t length = uint32_t(payload_bytes);
+    const size_t place_bytes = place ? sizeof *place : 0;
+    const size_t bytes = place_bytes + (length || place ? sizeof length + length : 0);
+    const uint32_t units = 1 + uint32_t((bytes + unit_bytes - 1) / unit_bytes);
+    Record* room = room_for(thread, units);
+    if (!room) return;
+    record.payload = uint16_t(units - 1);
+    *room = record;
+    auto* behind = reinterpret_cast<std::byte*>(room + 1);
+    if (place) std::memcpy(behind, place, place_bytes);
+    if (bytes) std::memcpy(behind + place_bytes, &length, sizeof length);
+    if (length) std::memcpy(behind + place_bytes + sizeof length, payload, length);
+    publish(thread, units);
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,180 @@
+// The hot path: what a thread does to record a scope. Read it in one sitting.
+//
+// One thread, one buffer. Only the owner writes it, without lock or allocation; others read what was published by
+// the release stores below. Everything that needs a lock (a new extent, a new lane, a change of sessions) is out of
+// line in recorder.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/visibility.h"
+#include "record/event.h"
+#include "record/extent.h"
+#include "record/memory.h"
+
+namespace kinetograph::record {
+
+// Bits of `active`. The one load that an idle scope costs.
+enum ActiveBits : uint32_t {
+    active_sessions = 1,
+    active_observers = 2,
+};
+KINETOGRAPH_API extern std::atomic<uint32_t> active;
+
+// Bits of ThreadBuffer::control; above them a number that changes with every change.
+inline constexpr uint32_t control_recording = 1;
+inline constexpr uint32_t control_step = 2;
+
+// Open scopes of one line of execution: the thread itself, or an asyncio task on it.
+struct Lane {
+    OpenScope* entries = nullptr;
+    uint32_t depth = 0;
+    uint32_t capacity = 0;
+    uint32_t too_deep = 0;  // scopes begun beyond what one slab can hold; not recorded, counted
+    uint16_t number = 0;
+    bool offered = false;   // stands in ThreadBuffer::idle_lanes
+    uintptr_t context = 0;  // whose line this is; an opaque key of the caller
+    ExtentRef extent;
+
+    void publish(uint32_t new_depth) noexcept {
+        depth = new_depth;
+        const uint64_t changes = (extent.header->state.load(std::memory_order_relaxed) >> 32) + 1;
+        extent.header->state.store(changes << 32 | new_depth, std::memory_order_release);
+    }
+};
+
+struct ThreadBuffer {
+    // Owner only.
+    ExtentRef extent;
+    Lane* lane = nullptr;
+    uint32_t seen_control = 0;
+    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<Lane*> idle_lanes;
+    std::unordered_map<uintptr_t, Lane*> lane_by_context;
+
+    // Written under the recorder's lock, read by the owner without it.
+    std::atomic<uint32_t> control{0};
+
+    // Counted by the owner, read by whoever stops a session.
+    std::atomic<uint64_t> dropped{0};
+    std::atomic<uint64_t> unbalanced{0};
+    std::atomic<uint64_t> too_deep{0};
+    std::atomic<uint64_t> oversized{0};
+
+    // Under the recorder's lock.
+    uint32_t index = 0;
+    int32_t tid = 0;
+    std::string name;
+    bool alive = true;
+    bool forget_open_scopes = false;
+    bool move_to_new_memory = false;
+    int sessions = 0;
+    uint64_t next_order = 0;
+    std::deque<ExtentRef> extents;  // in order; the last one is `extent`
+};
+
+// The buffer of this thread, nullptr before its first event. One word of static TLS: the fastest there is.
+KINETOGRAPH_API extern thread_local ThreadBuffer* current_thread __attribute__((tls_model("initial-exec")));
+
+// The slow paths. From any thread, GIL or not; they take the recorder's lock.
+KINETOGRAPH_API ThreadBuffer& register_thread() noexcept;
+KINETOGRAPH_API void refresh_control(ThreadBuffer& thread) noexcept;
+KINETOGRAPH_API bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept;
+KINETOGRAPH_API Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept;
+KINETOGRAPH_API bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept;
+KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now,
+                                      const char* payload = nullptr, size_t payload_bytes = 0) noexcept;
+
+// The buffer of this thread if a session records it now, else nullptr.
+inline ThreadBuffer* recording_thread() noexcept {
+    ThreadBuffer* thread = current_thread;
+    if (!thread) [[unlikely]]
+        thread = &register_thread();
+    if (thread->control.load(std::memory_order_relaxed) != thread->seen_control) [[unlikely]]
+        refresh_control(*thread);
+    return thread->seen_control & control_recording ? thread : nullptr;
+}
+
+// Room for one record and its payload, or nullptr when memory ran out: then the loss is counted.
+inline Record* room_for(ThreadBuffer& thread, uint32_t units) noexcept {
+    ExtentHeader* extent = thread.extent.header;
+    const uint32_t used = extent->used(std::memory_order_relaxed);
+    if (used + units <= extent->capacity) [[likely]]
+        return extent->records() + used;
+    if (!next_extent(thread, units)) return nullptr;
+    return thread.extent.header->records();
+}
+
+inline void publish(ThreadBuffer& thread, uint32_t units) noexcept {
+    std::atomic<uint64_t>& state = thread.extent.header->state;
+    state.store(state.load(std::memory_order_relaxed) + units, std::memory_order_release);
+}
+
+inline void append(ThreadBuffer& thread, const Record& record) noexcept {
+    Record* room = room_for(thread, 1);
+    if (!room) [[unlikely]]
+        return;
+    *room = record;
+    publish(thread, 1);
+}
+
+// An event with payload bytes in continuation records behind it.
+KINETOGRAPH_API void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
+                                         const char* payload, size_t payload_bytes) noexcept;
+
+inline Lane& lane_of(ThreadBuffer& thread, uintptr_t context, bool* is_new = nullptr) noexcept {
+    Lane* lane = thread.lane;
+    if (lane->context == context) [[likely]]
+        return *lane;
+    return *switch_lane(thread, context, is_new);
+}
+
+inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
+    if (lane.depth == lane.capacity) [[unlikely]] {
+        if (!grow_stack(thread, lane)) return;
+    }
+    OpenScope& scope = lane.entries[lane.depth];
+    scope.name_and_meta.store(OpenScope::pack(name, meta), std::memory_order_relaxed);
+    scope.start.store(base::ticks(), std::memory_order_relaxed);
+    lane.publish(lane.depth + 1);
+}
+
+inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t now) noexcept {
+    const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
+    const uint32_t meta = uint32_t(packed);
+    return {scope.start.load(std::memory_order_relaxed), now,           uint32_t(packed >> 32),
+            RecordKind::span,                            uint8_t(meta), uint8_t(meta >> 8),
+            uint8_t(meta >> 16),                         lane.number,   0,
+            0};
+}
+
+// An empty lane can serve the next task. Never allocates: there is room for every lane once.
+inline void offer_lane(ThreadBuffer& thread, Lane& lane) noexcept {
+    if (lane.number == 0 || lane.offered) return;
+    lane.offered = true;
+    thread.idle_lanes.push_back(&lane);
+}
+
+// Ends the innermost scope called `name`. One that was never begun is counted and otherwise ignored.
+inline void end_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now) noexcept {
+    if (lane.depth == 0 || lane.too_deep != 0) [[unlikely]]
+        return end_out_of_order(thread, lane, name, now);
+    const OpenScope& scope = lane.entries[lane.depth - 1];
+    if (uint32_t(scope.name_and_meta.load(std::memory_order_relaxed) >> 32) != name) [[unlikely]]
+        return end_out_of_order(thread, lane, name, now);
+    // First the record, then the stack: killed in between, the scope is found twice and told apart; the other way
+    // round it would be lost.
+    append(thread, finished_record(lane, scope, now));
+    lane.publish(lane.depth - 1);
+    if (lane.depth == 0) offer_lane(thread, lane);
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,406 @@
+#include "trace/builder.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "record/extent.h"
+#include "trace/start_order.h"
+
+namespace kinetograph::trace {
+
+namespace {
+
+using record::OpenScopeCopy;
+using record::Record;
+using record::RecordKind;
+using record::Recording;
+using record::RecordRange;
+using record::ThreadRecording;
+using record::Window;
+
+constexpr size_t column_bytes_per_event = 48;
+constexpr int64_t lane_tid_step = 10'000'000;  // above every Linux thread id
+constexpr int64_t device_sort_index = 5'000'000;
+
+// Recorder ids to ids of the trace. Neighbouring events mostly share their names.
+class NameMap {
+public:
+    NameMap(const Recording& recording, Strings& strings) : recording_(recording), strings_(strings) {}
+
+    uint32_t operator()(uint32_t recorded) {
+        Entry& cached = cache_[recorded % cache_.size()];
+        if (cached.recorded != recorded) cached = {recorded, find(recorded)};
+        return cached.id;
+    }
+
+private:
+    struct Entry {
+        uint32_t recorded = 0;
+        uint32_t id = 0;
+    };
+    uint32_t find(uint32_t recorded) {
+        auto [known, is_new] = ids_.try_emplace(recorded, 0);
+        if (is_new) known->second = strings_.intern(recording_.names(recorded));
+        return known->second;
+    }
+
+    const Recording& recording_;
+    Strings& strings_;
+    std::array<Entry, 256> cache_{};
+    std::unordered_map<uint32_t, uint32_t> ids_;
+};
+
+// One event as it will stand in the trace, times still in ticks.
+struct Clipped {
+    uint64_t start;
+    uint64_t end;
+    uint8_t flags;
+};
+
+bool is_host_event(RecordKind kind) {
+    return kind == RecordKind::span || kind == RecordKind::instant || kind == RecordKind::counter ||
+           kind == RecordKind::memory;
+}
+
+uint64_t end_of(const Record& record) {
+    return record.kind == RecordKind::span ? std::max(record.start, record.end) : record.start;
+}
+
+// The part of [start, end] that lies in the windows; false when none does.
+bool clip(uint64_t start, uint64_t end, uint8_t flags, const std::vector<Window>& windows, Clipped& clipped) {
+    for (const Window& window : windows) {
+        if (end < window.begin || start > window.end) continue;
+        const bool outlives = end > window.end;
+        clipped = {std::max(start, window.begin), std::min(end, window.end),
+                   uint8_t(outlives ? flags | record::flag_unfinished : flags)};
+        return true;
+    }
+    return false;
+}
+
+EventKind event_kind(RecordKind kind) {
+    switch (kind) {
+        case RecordKind::instant: return EventKind::instant;
+        case RecordKind::counter: return EventKind::counter;
+        case RecordKind::memory: return EventKind::memory;
+        default: return EventKind::span;
+    }
+}
+
+class Builder {
+public:
+    Builder(Recording& recording, const BuildOptions& options)
+        : recording_(recording), options_(options), trace_(storage_for(recording)), names_(recording, trace_.strings) {}
+
+    Trace build() {
+        trace_.window_start_ns = wall(recording_.window.begin);
+        trace_.window_end_ns = wall(recording_.window.end);
+        const std::string pid = std::to_string(recording_.pid);
+        trace_.processes.push_back({pid, "python", "CPU", pid});
+        for (ThreadRecording& thread : recording_.threads) add_thread(thread);
+        if (needs_sort_) sort_events(trace_);
+        add_notes();
+        return std::move(trace_);
+    }
+
+private:
+    // Events of one lane of the thread at hand.
+    struct LaneRows {
+        explicit LaneRows(const Storage& storage) : order(storage) {}
+        StartOrder order;
+        size_t first_row = 0;
+        size_t next = 0;
+        uint32_t track = 0;
+        uint32_t name = 0;
+        bool has_several_names = false;
+    };
+
+    static Storage storage_for(const Recording& recording) {
+        size_t records = 0;
+        for (const ThreadRecording& thread : recording.threads)
+            for (const RecordRange& range : thread.ranges) records += size_t(range.end - range.begin);
+        const size_t bytes = records * (column_bytes_per_event + sizeof(Record));
+        if (bytes <= recording.memory_limit_bytes / 2) return {};
+        return {recording.spill_directory.empty() ? default_directory() : recording.spill_directory};
+    }
+
+    static std::string default_directory() {
+        const char* temporary = std::getenv("TMPDIR");
+        return temporary && *temporary ? temporary : "/var/tmp";
+    }
+
+    int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
+
+    bool is_wanted(uint8_t scope) const { return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0; }
+
+    // Calls visit(record, payload) for each record of the thread, in the order they were written.
+    template <class Visit>
+    static void for_each_record(const ThreadRecording& thread, Visit&& visit) {
+        for (const RecordRange& range : thread.ranges) {
+            for (const Record* at = range.begin; at < range.end;) {
+                const Record* next = at + 1 + at->payload;
+                if (next > range.end) break;  // a damaged session file
+                visit(*at, reinterpret_cast<const char*>(at + 1));
+                at = next;
+            }
+            if (range.in_file) drop_pages(range);
+        }
+    }
+
+    static void drop_pages(const RecordRange& range) {
+        constexpr uintptr_t page = 4096;
+        const uintptr_t begin = (reinterpret_cast<uintptr_t>(range.begin) + page - 1) / page * page;
+        const uintptr_t end = reinterpret_cast<uintptr_t>(range.end) / page * page;
+        if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+
+    LaneRows& lane_rows(uint16_t lane) {
+        while (lanes_.size() <= lane) lanes_.emplace_back(trace_.storage);
+        return lanes_[lane];
+    }
+
+    void add_thread(ThreadRecording& thread) {
+        lanes_.clear();
+        thread_name_ = thread.name.empty() ? 0 : trace_.strings.intern(thread.name);
+        order_events(thread);
+        place_lanes(thread);
+        for_each_record(thread, [&](const Record& record, const char* payload) {
+            Clipped clipped;
+            if (wants(thread, record, clipped)) write_host_event(record, clipped, payload);
+            if (record.kind == RecordKind::device_span) write_device_event(thread, record, payload);
+        });
+        for (size_t i = thread.open.size(); i-- > 0;) write_open_scope(thread, thread.open[i]);
+        lanes_.clear();
+    }
+
+    bool wants(const ThreadRecording& thread, const Record& record, Clipped& clipped) const {
+        return is_host_event(record.kind) && is_wanted(record.scope) &&
+               clip(record.start, end_of(record), record.flags, thread.windows, clipped);
+    }
+
+    bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
+        return is_wanted(uint8_t(scope.meta >> 8)) &&
+               clip(scope.start, UINT64_MAX, uint8_t(scope.meta >> 16), thread.windows, clipped);
+    }
+
+    void order_events(ThreadRecording& thread) {
+        for_each_record(thread, [&](const Record& record, const char*) {
+            note_name(record);
+            Clipped clipped;
+            if (!wants(thread, record, clipped)) return;
+            lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (clipped.flags & record::flag_unfinished) forget_open(thread, record);
+        });
+        for (size_t i = thread.open.size(); i-- > 0;) {
+            Clipped clipped;
+            if (wants(thread, thread.open[i], clipped))
+                lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+        }
+        for (LaneRows& lane : lanes_) lane.order.finish();
+    }
+
+    void note_name(const Record& record) {
+        if (record.kind == RecordKind::thread_name) thread_name_ = names_(record.name);
+        if (record.kind != RecordKind::lane_name) return;
+        LaneRows& lane = lane_rows(record.lane);
+        const uint32_t name = names_(record.name);
+        if (lane.name != 0 && lane.name != name) lane.has_several_names = true;
+        if (lane.name == 0) lane.name = name;
+    }
+
+    // The scope ended between the moment of the stop and the reading of the buffers: it is in both.
+    static void forget_open(ThreadRecording& thread, const Record& record) {
+        std::erase_if(thread.open, [&](const OpenScopeCopy& scope) {
+            return scope.start == record.start && scope.name == record.name && scope.lane == record.lane;
+        });
+    }
+
+    void place_lanes(const ThreadRecording& thread) {
+        int32_t parent = -1;
+        size_t row = trace_.size();
+        for (size_t number = 0; number < lanes_.size(); ++number) {
+            LaneRows& lane = lanes_[number];
+            if (lane.order.size() == 0 && !(number == 0 && lanes_.size() > 1)) continue;
+            lane.track = uint32_t(trace_.tracks.size());
+            lane.first_row = row;
+            row += lane.order.size();
+            needs_sort_ |= lane.order.crosses();
+            trace_.tracks.push_back(host_track(thread, lane, number));
+            trace_.tracks.back().parent = parent;
+            if (number == 0) parent = int32_t(lane.track);
+        }
+        resize_columns(row);
+    }
+
+    Track host_track(const ThreadRecording& thread, const LaneRows& lane, size_t number) const {
+        Track track;
+        track.tid = std::to_string(thread.tid + int64_t(number) * lane_tid_step);
+        track.sort_index = std::to_string(thread.tid);
+        track.name = "thread " + std::to_string(thread.tid);
+        if (thread_name_) track.name += " (" + std::string(trace_.strings[thread_name_]) + ")";
+        if (number != 0) track.name += " lane " + std::to_string(number);
+        if (lane.name) track.name += ": " + std::string(trace_.strings[lane.name]);
+        if (lane.has_several_names) track.name += " and others";
+        return track;
+    }
+
+    void resize_columns(size_t rows) {
+        for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) column->resize(rows);
+        for (auto* column : {&trace_.name, &trace_.track}) column->resize(rows);
+        for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags}) column->resize(rows);
+        if (!trace_.args.empty()) trace_.args.resize(rows);
+        if (!trace_.correlation.empty()) trace_.correlation.resize(rows);
+    }
+
+    size_t next_row(LaneRows& lane) { return lane.first_row + lane.order.place(lane.next++); }
+
+    void write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name) {
+        const int64_t start_ns = wall(clipped.start);
+        trace_.start_ns[row] = start_ns;
+        trace_.duration_ns[row] = wall(clipped.end) - start_ns;
+        trace_.name[row] = names_(name);
+        trace_.track[row] = track;
+        trace_.flags[row] = clipped.flags;
+    }
+
+    void write_host_event(const Record& record, const Clipped& clipped, const char* payload) {
+        LaneRows& lane = lanes_[record.lane];
+        const size_t row = next_row(lane);
+        write_row(row, lane.track, clipped, record.name);
+        trace_.kind[row] = uint8_t(event_kind(record.kind));
+        trace_.category[row] = record.category;
+        trace_.scope[row] = record.scope;
+        if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
+        if (record.payload != 0) write_payload(row, payload, record.payload * sizeof(Record));
+        write_correlation(row, record.correlation);
+    }
+
+    void write_open_scope(const ThreadRecording& thread, const OpenScopeCopy& scope) {
+        Clipped clipped;
+        if (!wants(thread, scope, clipped)) return;
+        LaneRows& lane = lanes_[scope.lane];
+        const size_t row = next_row(lane);
+        write_row(row, lane.track, clipped, scope.name);
+        trace_.kind[row] = uint8_t(EventKind::span);
+        trace_.category[row] = uint8_t(scope.meta);
+        trace_.scope[row] = uint8_t(scope.meta >> 8);
+    }
+
+    void write_correlation(size_t row, uint32_t correlation) {
+        if (correlation == 0) return;
+        if (trace_.correlation.empty()) trace_.correlation.resize(trace_.size());
+        trace_.correlation[row] = correlation;
+    }
+
+    void write_args(size_t row, const char* text, size_t bytes) {
+        if (bytes == 0) return;
+        if (trace_.args.empty()) trace_.args.resize(trace_.size());
+        trace_.args[row] = {trace_.args_text.size(), bytes};
+        trace_.args_text.append(text, bytes);
+    }
+
+    void write_payload(size_t row, const char* payload, size_t room) {
+        uint32_t bytes = 0;
+        std::memcpy(&bytes, payload, sizeof bytes);
+        if (bytes <= room - sizeof bytes) write_args(row, payload + sizeof bytes, bytes);
+    }
+
+    void write_counter_value(size_t row, double value) {
+        char text[48];
+        const bool is_whole = std::abs(value) < 1e15 && value == double(int64_t(value));
+        const int bytes = !std::isfinite(value) ? std::snprintf(text, sizeof text, "\"value\":null")
+                          : is_whole            ? std::snprintf(text, sizeof text, "\"value\":%" PRId64, int64_t(value))
+                                   : std::snprintf(text, sizeof text, "\"value\":%.17g", value);
+        write_args(row, text, size_t(bytes));
+    }
+
+    // Device events come in any order and from any thread; they are few here and sorted at the end.
+    void write_device_event(const ThreadRecording& thread, const Record& record, const char* payload) {
+        const int64_t start_ns = int64_t(record.start), end_ns = int64_t(record.end);
+        if (end_ns < trace_.window_start_ns || start_ns > trace_.window_end_ns) return;
+        if (record.payload * sizeof(Record) < sizeof(record::DevicePlace) + sizeof(uint32_t)) return;
+        record::DevicePlace place;
+        std::memcpy(&place, payload, sizeof place);
+        const size_t row = trace_.size();
+        resize_columns(row + 1);
+        trace_.start_ns[row] = start_ns;
+        trace_.duration_ns[row] = std::max<int64_t>(0, end_ns - start_ns);
+        trace_.name[row] = names_(record.name);
+        trace_.track[row] = device_track(place, thread);
+        trace_.category[row] = record.category;
+        write_payload(row, payload + sizeof place, record.payload * sizeof(Record) - sizeof place);
+        write_correlation(row, record.correlation);
+        needs_sort_ = true;
+    }
+
+    uint32_t device_track(const record::DevicePlace& place, const ThreadRecording&) {
+        auto key = std::make_tuple(place.device_type, place.device_index, place.resource);
+        auto [known, is_new] = device_tracks_.try_emplace(key, uint32_t(trace_.tracks.size()));
+        if (!is_new) return known->second;
+        Track track;
+        track.process = device_process(place);
+        track.tid = std::to_string(place.resource);
+        track.name = "stream " + track.tid + " ";
+        track.sort_index = track.tid;
+        track.device_type = place.device_type;
+        track.device_index = place.device_index;
+        trace_.tracks.push_back(std::move(track));
+        return known->second;
+    }
+
+    uint32_t device_process(const record::DevicePlace& place) {
+        auto key = std::make_pair(place.device_type, place.device_index);
+        auto [known, is_new] = device_processes_.try_emplace(key, uint32_t(trace_.processes.size()));
+        if (!is_new) return known->second;
+        const std::string index = std::to_string(place.device_index);
+        trace_.processes.push_back(
+            {index, "python", "GPU " + index, std::to_string(device_sort_index + place.device_index)});
+        return known->second;
+    }
+
+    void add_notes() {
+        for (const auto& [kind, text] : recording_.notes) trace_.notes.push_back({kind, text});
+        const base::ClockFit& clock = recording_.clock;
+        trace_.notes.push_back({"clock", "times are within " + std::to_string(clock.error_ns()) +
+                                             " ns of CLOCK_MONOTONIC_RAW; ticks from " +
+                                             base::tick_source_name(recording_.tick_source)});
+        if (clock.wall_stepped())
+            trace_.notes.push_back(
+                {"clock", "the wall clock was stepped by " + std::to_string(clock.wall_drift_ns()) +
+                              " ns while recording; times keep the offset of the session's start"});
+        if (options_.scope_cost_ns == 0) return;
+        char text[160];
+        std::snprintf(text, sizeof text, "recording cost about %.3f ms: %zu events at %.0f ns",
+                      double(trace_.size()) * options_.scope_cost_ns / 1e6, trace_.size(), options_.scope_cost_ns);
+        trace_.notes.push_back({"cost", text});
+    }
+
+    Recording& recording_;
+    const BuildOptions& options_;
+    Trace trace_;
+    NameMap names_;
+    std::vector<LaneRows> lanes_;
+    uint32_t thread_name_ = 0;
+    bool needs_sort_ = false;
+    std::map<std::tuple<uint8_t, int32_t, int64_t>, uint32_t> device_tracks_;
+    std::map<std::pair<uint8_t, int32_t>, uint32_t> device_processes_;
+};
+
+}  // namespace
+
+Trace build_trace(Recording&& recording, const BuildOptions& options) {
+    Recording taken = std::move(recording);
+    return Builder(taken, options).build();
+}
+
+}  // namespace kinetograph::trace

@@ -1,0 +1,27 @@
+#include "trace/start_order.h"
+
+namespace kinetograph::trace {
+
+void StartOrder::add(int64_t start, int64_t end) {
+    const size_t here = places_.size();
+    size_t root = here;  // one past the last subtree that still has no parent
+    while (root != 0 && starts_[root - 1] >= start) root -= places_[root - 1];
+    if (root != 0 && ends_[root - 1] > start) crosses_ = true;
+    places_.push_back(uint32_t(here - root + 1));
+    starts_.push_back(start);
+    ends_.push_back(end);
+}
+
+void StartOrder::finish() {
+    starts_ = {};
+    ends_ = {};
+    std::vector<size_t> lowest;  // first members of the subtrees we are inside of
+    for (size_t i = places_.size(); i-- > 0;) {
+        while (!lowest.empty() && i < lowest.back()) lowest.pop_back();
+        const size_t first = i + 1 - places_[i];
+        places_[i] = uint32_t(first + lowest.size());
+        lowest.push_back(first);
+    }
+}
+
+}  // namespace kinetograph::trace

@@ -1,0 +1,103 @@
+"""The `kinetograph` command. One file per verb, and a verb's file is imported only when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from kinetograph.errors import KinetographError
+
+__all__ = ["main"]
+
+
+class Verb(NamedTuple):
+    """Where a verb lives, and what `--help` says of it without importing it."""
+
+    module: str
+    summary: str
+
+
+VERBS = {
+    "demo": Verb("demo", "Profile a small program and show what comes out."),
+    "summary": Verb("summary", "Print where the time went in TRACE."),
+    "convert": Verb("convert", "Rewrite trace A as B, in the format of B's suffix."),
+    "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
+    "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
+    "run": Verb("later", "Profile a Python program from start to end (not available yet)."),
+    "view": Verb("later", "Open TRACE in a viewer (not available yet)."),
+    "merge": Verb("later", "Make one trace of those in DIR (not available yet)."),
+    "build": Verb("later", "Build the part for an installed framework (not available yet)."),
+    "capture": Verb("later", "Profile running processes (not available yet)."),
+    "daemon": Verb("later", "Pass capture requests on to processes (not available yet)."),
+    "ps": Verb("later", "List the processes that can be captured (not available yet)."),
+}
+
+
+class Failure(click.ClickException):
+    """One of our errors on its way to stderr; the exit status is 1."""
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"kinetograph: {self.message}", err=True)
+
+
+class VerbGroup(click.Group):
+    """A group that knows its verbs by the table above."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        module = import_module(f"kinetograph.cli.{verb.module}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KinetographError as error:
+            raise Failure(str(error)) from error
+
+
+def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if not asked or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    click.echo(f"kinetograph {version('kinetograph')}")
+    ctx.exit()
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Print the version.",
+)
+def main() -> None:
+    """Profile Python programs: every layer at once, on one clock, in one trace.
+
+    \b
+    Examples:
+      kinetograph demo                        see what it does, in a second
+      kinetograph summary trace.json.gz       where did the time go
+      kinetograph convert trace.json trace.json.gz
+      kinetograph doctor                      what can be recorded here
+
+    \b
+    In a program:
+      import kinetograph as kg
+      with kg.scope("load"):
+          ...
+    """

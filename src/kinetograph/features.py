@@ -1,0 +1,135 @@
+"""What is there on this machine, what is not, and why. `kinetograph doctor` prints it.
+
+Nothing here opens a library or imports a framework: files and package records are looked at, no more. Opening
+libcupti in particular is left to the part that uses it, because it allows only one user per process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Feature", "features"]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One line of the table; `hint` says how to get what is not there."""
+
+    name: str
+    is_available: bool
+    detail: str
+    hint: str = ""
+
+
+def features() -> tuple[Feature, ...]:
+    """The table of everything Kinetograph can use here.
+
+    >>> {feature.name for feature in kg.features() if feature.is_available}
+    {'python', 'native core', 'clock', 'scopes', 'chrome traces'}
+    """
+    return (
+        _python(),
+        _native_core(),
+        _clock(),
+        _cuda_driver(),
+        _cupti(),
+        _markers("nvtx", "nvtx"),
+        _markers("itt", "ittapi"),
+        _framework("torch"),
+        _framework("triton"),
+    )
+
+
+def _python() -> Feature:
+    version = sys.version.partition(" ")[0]
+    return Feature("python", True, f"{sys.implementation.name} {version} on {sys.platform}")
+
+
+def _native_core() -> Feature:
+    try:
+        from kinetograph import _native
+    except ImportError as error:
+        return Feature(
+            "native core", False, str(error), "reinstall kinetograph: pip install --force-reinstall"
+        )
+    return Feature("native core", True, f"record ABI {_native.RECORD_ABI}")
+
+
+def _clock() -> Feature:
+    try:
+        from kinetograph import _native
+    except ImportError:
+        return Feature("clock", False, "needs the native core")
+    source = _native.tick_source()
+    if source == "monotonic":
+        return Feature("clock", True, "CLOCK_MONOTONIC, since the processor's counter is not invariant here")
+    return Feature("clock", True, f"{source}, the processor's counter")
+
+
+def _cuda_driver() -> Feature:
+    library = _find_library("libcuda.so.1")
+    kernel_module = Path("/proc/driver/nvidia/version")
+    if library is None:
+        return Feature("cuda driver", False, "libcuda.so.1 not found", "install the NVIDIA driver")
+    if not kernel_module.exists():
+        return Feature(
+            "cuda driver", False, f"{library}, but no NVIDIA device", "is a GPU passed to this container?"
+        )
+    return Feature("cuda driver", True, f"{library}, {_first_line(kernel_module)}")
+
+
+def _cupti() -> Feature:
+    library = _find_library("libcupti.so")
+    if library is None:
+        return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
+    return Feature("cupti", False, f"{library}, but recording with it comes with the CUPTI part")
+
+
+def _markers(name: str, distribution: str) -> Feature:
+    version = _installed_version(distribution)
+    found = f"{distribution} {version} is installed" if version else f"{distribution} is not installed"
+    return Feature(name, False, f"{found}; its ranges come with the {name.upper()} part")
+
+
+def _framework(name: str) -> Feature:
+    version = _installed_version(name)
+    if version is None:
+        return Feature(name, False, "not installed", f"pip install 'kinetograph[{name}]'")
+    return Feature(name, False, f"{name} {version} is installed; recording of it comes with the {name} part")
+
+
+def _installed_version(distribution: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _find_library(name: str) -> Path | None:
+    """Where the loader, or a wheel of NVIDIA's, has a library whose file name begins with `name`."""
+    for folder in _library_folders():
+        found = sorted(folder.glob(f"{name}*"))
+        if found:
+            return found[-1]
+    return None
+
+
+def _library_folders() -> Iterator[Path]:
+    yield from map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")))
+    for entry in sys.path:
+        # Wheels for CUDA 12 have a folder per library, those for CUDA 13 one for all.
+        yield from Path(entry).glob("nvidia/*/lib")
+    yield Path("/usr/local/cuda/lib64")
+    yield Path("/usr/local/cuda/extras/CUPTI/lib64")
+    machine = os.uname().machine
+    yield from map(Path, (f"/usr/lib/{machine}-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"))
+
+
+def _first_line(path: Path) -> str:
+    return path.read_text(errors="replace").partition("\n")[0].strip()

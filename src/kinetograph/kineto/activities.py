@@ -1,0 +1,120 @@
+"""libkineto's activity types, and which of them each group of activities selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+
+from kinetograph.kineto.switches import collectives_profiler_exists, get_cuda_sync_enabled
+from kinetograph.session import config as session
+
+__all__ = [
+    "CPU_TYPES",
+    "CUDA_TYPES",
+    "HPU_TYPES",
+    "MTIA_TYPES",
+    "PRIVATEUSE1_TYPES",
+    "XPU_TYPES",
+    "ActivityType",
+    "activity_types",
+]
+
+
+class ActivityType(IntEnum):
+    """What one activity is, in libkineto's words and with its numbers (those of PyTorch 2.13)."""
+
+    CPU_OP = 0
+    USER_ANNOTATION = 1
+    GPU_USER_ANNOTATION = 2
+    GPU_MEMCPY = 3
+    GPU_MEMSET = 4
+    CONCURRENT_KERNEL = 5
+    EXTERNAL_CORRELATION = 6
+    CUDA_RUNTIME = 7
+    CUDA_DRIVER = 8
+    CPU_INSTANT_EVENT = 9
+    PYTHON_FUNCTION = 10
+    OVERHEAD = 11
+    MTIA_RUNTIME = 12
+    MTIA_CCP_EVENTS = 13
+    MTIA_INSIGHT = 14
+    CUDA_SYNC = 15
+    CUDA_EVENT = 16
+    MTIA_COUNTERS = 17
+    GLOW_RUNTIME = 18
+    CUDA_PROFILER_RANGE = 19
+    HPU_OP = 20
+    XPU_RUNTIME = 21
+    XPU_DRIVER = 22
+    COLLECTIVE_COMM = 23
+    PRIVATEUSE1_RUNTIME = 24
+    PRIVATEUSE1_DRIVER = 25
+    XPU_SCOPE_PROFILER = 26
+    # Newer than PyTorch 2.13: in libkineto's main branch.
+    XPU_SYNC = 27
+    HARDWARE_COUNTERS = 28
+    # libkineto gave this one up for MTIA_INSIGHT, and its number to another. Old traces still have it.
+    MTIA_WORKLOADD = 255
+
+    @property
+    def category(self) -> str:
+        """The word for it in a trace: `kernel` for CONCURRENT_KERNEL, its own name for all others."""
+        return "kernel" if self is ActivityType.CONCURRENT_KERNEL else self.name.lower()
+
+
+def _types(names: str) -> frozenset[ActivityType]:
+    return frozenset(ActivityType[name] for name in names.split())
+
+
+# The calls into a runtime or driver run on the host, for a device: they stand in both sets.
+CPU_TYPES = _types(
+    "CPU_OP CPU_INSTANT_EVENT USER_ANNOTATION EXTERNAL_CORRELATION PYTHON_FUNCTION XPU_RUNTIME XPU_DRIVER "
+    "CUDA_RUNTIME CUDA_DRIVER PRIVATEUSE1_RUNTIME PRIVATEUSE1_DRIVER"
+)
+CUDA_TYPES = _types(
+    "GPU_MEMCPY GPU_MEMSET GPU_USER_ANNOTATION CONCURRENT_KERNEL CUDA_RUNTIME CUDA_DRIVER OVERHEAD"
+)
+XPU_TYPES = _types(
+    "GPU_MEMCPY GPU_MEMSET GPU_USER_ANNOTATION CONCURRENT_KERNEL XPU_RUNTIME XPU_DRIVER OVERHEAD"
+)
+MTIA_TYPES = _types("MTIA_CCP_EVENTS MTIA_RUNTIME MTIA_INSIGHT MTIA_COUNTERS MTIA_WORKLOADD")
+HPU_TYPES = _types("HPU_OP")
+PRIVATEUSE1_TYPES = _types(
+    "GPU_MEMCPY GPU_MEMSET GPU_USER_ANNOTATION CONCURRENT_KERNEL PRIVATEUSE1_RUNTIME PRIVATEUSE1_DRIVER"
+)
+
+_TYPES_OF: Mapping[session.ActivityType, frozenset[ActivityType]] = {
+    session.ActivityType.CPU: CPU_TYPES,
+    session.ActivityType.XPU: XPU_TYPES,
+    session.ActivityType.CUDA: CUDA_TYPES,
+    session.ActivityType.HPU: HPU_TYPES,
+    session.ActivityType.MTIA: MTIA_TYPES,
+    session.ActivityType.PRIVATEUSE1: PRIVATEUSE1_TYPES,
+}
+
+
+def activity_types(
+    activities: Iterable[session.ActivityType], config: session.ExperimentalConfig
+) -> frozenset[ActivityType]:
+    """The types that a trace of these groups shall hold.
+
+    Hardware metrics replace everything else: then only the measured ranges are recorded, and the host's side
+    if each kernel is measured by itself.
+    """
+    asked = frozenset(activities)
+    if config:
+        return _metric_types(asked, config)
+    selected = frozenset().union(*(_TYPES_OF[activity] for activity in asked))
+    if session.ActivityType.CUDA in asked and (config.enable_cuda_sync_events or get_cuda_sync_enabled()):
+        selected |= {ActivityType.CUDA_SYNC}
+    if collectives_profiler_exists():
+        selected |= {ActivityType.COLLECTIVE_COMM}
+    return selected
+
+
+def _metric_types(
+    asked: frozenset[session.ActivityType], config: session.ExperimentalConfig
+) -> frozenset[ActivityType]:
+    ranges = frozenset({ActivityType.CUDA_PROFILER_RANGE})
+    with_host = session.ActivityType.CPU in asked and config.profiler_measure_per_kernel
+    return ranges | CPU_TYPES if with_host else ranges

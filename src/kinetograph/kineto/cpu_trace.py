@@ -1,0 +1,143 @@
+"""Host activities that a caller timed itself and hands to the running trace."""
+
+from __future__ import annotations
+
+import json
+import threading
+import warnings
+from dataclasses import dataclass, field
+
+from kinetograph.errors import KinetographError
+from kinetograph.kineto.activities import ActivityType
+from kinetograph.kineto.devices import DeviceAndResource
+from kinetograph.session.members import member_of
+
+__all__ = ["CpuActivity", "CpuTrace", "TraceWrapper", "add_metadata", "inbox"]
+
+
+@dataclass
+class CpuActivity:
+    """One activity of a TraceWrapper. `metadata` values are JSON text, as they will stand in `args`."""
+
+    name: str
+    type: ActivityType
+    place: DeviceAndResource
+    correlation_id: int
+    start_ns: int
+    duration_ns: int
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class CpuTrace:
+    """The activities of one TraceWrapper, and the time they cover."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+    activities: list[CpuActivity] = field(default_factory=list)
+
+
+class Inbox:
+    """Where finished host traces wait for the running trace to end. Closed while none is running."""
+
+    def __init__(self) -> None:
+        self.start_clean()
+
+    def start_clean(self) -> None:
+        self._lock = threading.Lock()
+        self._received: list[CpuTrace] | None = None
+
+    def open(self) -> None:
+        with self._lock:
+            self._received = []
+
+    def receive(self, cpu_trace: CpuTrace) -> bool:
+        """False when no trace is running, so that the host trace is lost."""
+        with self._lock:
+            if self._received is None:
+                return False
+            self._received.append(cpu_trace)
+            return True
+
+    def close(self) -> list[CpuTrace]:
+        with self._lock:
+            received, self._received = self._received, None
+            return received or []
+
+
+inbox = Inbox()
+
+
+class TraceWrapper:
+    """Collects host activities, and hands them over once.
+
+    >>> wrapper = TraceWrapper(start_ns, "my operators")
+    >>> wrapper.add_cpu_activity("load", ActivityType.CPU_OP, kineto_ids(), 1, start_ns, end_ns)
+    >>> wrapper.transfer_cpu_trace(end_ns)
+
+    True in a condition until then. Not for several threads at once, unless they take turns.
+    """
+
+    def __init__(self, start_ns: int, name: str) -> None:
+        self._cpu_trace: CpuTrace | None = CpuTrace(name, start_ns, start_ns)
+
+    def __bool__(self) -> bool:
+        return self._cpu_trace is not None
+
+    def add_cpu_activity(
+        self,
+        name: str,
+        activity_type: ActivityType,
+        device_and_resource: DeviceAndResource,
+        correlation_id: int,
+        start_ns: int,
+        end_ns: int,
+    ) -> CpuActivity:
+        """The end of a CPU_INSTANT_EVENT is ignored: it has none."""
+        known_type = member_of(ActivityType, activity_type, what="activity_type")
+        is_instant = known_type is ActivityType.CPU_INSTANT_EVENT
+        # Callers close spans by clocks of their own; Kineto lets none end before it began, and so do we.
+        duration_ns = 0 if is_instant else max(0, end_ns - start_ns)
+        place = DeviceAndResource(*device_and_resource)
+        activity = CpuActivity(name, known_type, place, correlation_id, start_ns, duration_ns)
+        self._open_trace().activities.append(activity)
+        return activity
+
+    def transfer_cpu_trace(self, end_ns: int) -> None:
+        """Hand everything to the running trace; afterwards this wrapper is empty and False."""
+        cpu_trace = self._open_trace()
+        self._cpu_trace = None
+        cpu_trace.end_ns = end_ns
+        if not inbox.receive(cpu_trace):
+            lost = len(cpu_trace.activities)
+            warnings.warn(f"no trace is running: {lost} activities are dropped", RuntimeWarning, stacklevel=2)
+
+    def _open_trace(self) -> CpuTrace:
+        if self._cpu_trace is None:
+            raise KinetographError(
+                "this TraceWrapper has handed over its trace already, so nothing can be added",
+                hint="make a new TraceWrapper for the activities that follow",
+            )
+        return self._cpu_trace
+
+
+def add_metadata(activity: CpuActivity, key: str, value: str, *, quote: bool = False) -> None:
+    """Give an activity one more argument. `value` is JSON text, or with `quote` any text at all."""
+    activity.metadata[key] = json.dumps(value) if quote else checked_json(key, value)
+
+
+def checked_json(key: str, value: str) -> str:
+    """Text that can be put into a trace file as it is; Kineto checks nothing, and its file is broken then."""
+    try:
+        json.loads(value, parse_constant=_refuse_constant)
+    except (TypeError, ValueError) as error:
+        raise KinetographError(
+            f"{key}: expected JSON text, got {value!r} ({error})", hint="json.dumps(value) makes JSON text"
+        ) from None
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    """Python reads NaN and Infinity, but JSON has neither."""
+    raise ValueError(f"{name} is not JSON")

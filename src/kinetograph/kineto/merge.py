@@ -1,0 +1,55 @@
+"""Put the host traces of TraceWrappers into the trace of the session they ran in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from kinetograph.kineto.activities import ActivityType
+from kinetograph.kineto.cpu_trace import CpuActivity, CpuTrace
+from kinetograph.kineto.devices import DeviceAndResource, device_type_from_activity
+from kinetograph.trace import DeviceType, EventKind, Trace
+
+__all__ = ["merge_cpu_traces"]
+
+# Kineto puts devices below all processes.
+_DEVICE_SORT_INDEX = 5_000_000
+
+
+def merge_cpu_traces(trace: Trace, cpu_traces: Iterable[CpuTrace]) -> None:
+    """Append every activity to `trace`, then restore its order once."""
+    activities = [activity for cpu_trace in cpu_traces for activity in cpu_trace.activities]
+    places = {activity.place: device_type_from_activity(activity.type) for activity in activities}
+    for activity in activities:
+        _append(trace, activity)
+    for place, device_type in places.items():
+        if device_type is not DeviceType.CPU:
+            _name_stream(trace, place, device_type)
+    if activities:
+        trace.native.sort()
+
+
+def _append(trace: Trace, activity: CpuActivity) -> None:
+    is_instant = activity.type is ActivityType.CPU_INSTANT_EVENT
+    trace.native.append(
+        activity.name,
+        activity.type.category,
+        EventKind.INSTANT if is_instant else EventKind.SPAN,
+        activity.start_ns,
+        activity.duration_ns,
+        activity.place.device,
+        activity.place.resource,
+        args_json=_args_json(activity),
+        correlation=activity.correlation_id,
+    )
+
+
+def _name_stream(trace: Trace, place: DeviceAndResource, device_type: DeviceType) -> None:
+    device, stream = place
+    trace.native.name_process(device, "python", f"GPU {device}", _DEVICE_SORT_INDEX + device)
+    trace.native.name_track(device, stream, f"stream {stream} ", stream, device_type, device)
+
+
+def _args_json(activity: CpuActivity) -> str:
+    """The members of a JSON object, without its braces."""
+    return ",".join(f"{json.dumps(key)}:{value}" for key, value in activity.metadata.items())

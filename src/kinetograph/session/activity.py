@@ -1,0 +1,43 @@
+"""What to profile: the groups of activities that a session may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from kinetograph.errors import KinetographError
+from kinetograph.session.members import member_of
+
+__all__ = ["ActivityType", "ProfilerActivity", "activity_set", "supported_activities"]
+
+
+class ActivityType(IntEnum):
+    """Where the events come from; the numbers are PyTorch's."""
+
+    CPU = 0
+    XPU = 1
+    CUDA = 2
+    HPU = 3
+    MTIA = 4
+    PRIVATEUSE1 = 5
+    PrivateUse1 = 5  # PyTorch's spelling of the same member
+
+
+ProfilerActivity = ActivityType
+
+
+def supported_activities() -> frozenset[ActivityType]:
+    """The activities that can be recorded here, and are when a session names none."""
+    return frozenset({ActivityType.CPU})
+
+
+def activity_set(activities: Iterable[object] | None) -> frozenset[ActivityType]:
+    """Our members for those asked for: ours, PyTorch's, or their names. None means all supported here."""
+    if activities is None:
+        return supported_activities()
+    if isinstance(activities, str) or not isinstance(activities, Iterable):
+        raise KinetographError(
+            f"activities: expected a set or list of ActivityType, got {activities!r}",
+            hint="for one activity write {ActivityType.CPU}",
+        )
+    return frozenset(member_of(ActivityType, activity, what="activities") for activity in activities)

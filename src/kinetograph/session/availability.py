@@ -1,0 +1,83 @@
+"""Whether a session that was asked for can run here. Asked once, when it starts.
+
+An option stands in a table below when asking for it would otherwise give nothing without a word. Options
+that only shape events of a part that is not here (overload names of torch operators) pass: they lose nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.session.activity import ActivityType
+from kinetograph.session.config import ProfilerConfig
+from kinetograph.session.state import ProfilerState
+
+__all__ = ["require_available", "shortfalls"]
+
+_USE_KINETO = "use ProfilerState.KINETO, or CPU for host times only"
+
+_MISSING_STATES: Mapping[ProfilerState, str] = {
+    ProfilerState.CUDA: "timing scopes by CUDA events comes with the CUDA part",
+    ProfilerState.NVTX: "emitting NVTX ranges comes with the NVTX part",
+    ProfilerState.ITT: "emitting ITT tasks comes with the ITT part",
+    ProfilerState.PRIVATEUSE1: "markers of custom backends come with register_backend",
+    ProfilerState.KINETO_GPU_FALLBACK: "GPU times by CUDA events come with the CUDA part",
+    ProfilerState.KINETO_PRIVATEUSE1_FALLBACK: "device times of custom backends come with register_backend",
+    ProfilerState.KINETO_PRIVATEUSE1: "device times of custom backends come with register_backend",
+    ProfilerState.KINETO_ONDEMAND: "sessions started from outside come with the on-demand part",
+}
+
+_MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
+    ActivityType.XPU: "Intel GPUs come with the PTI part",
+    ActivityType.CUDA: "kernels and CUDA calls come with the CUPTI part",
+    ActivityType.HPU: "Gaudi devices come with register_backend",
+    ActivityType.MTIA: "MTIA devices come with register_backend",
+    ActivityType.PRIVATEUSE1: "custom devices come with register_backend",
+}
+
+_MISSING_OPTIONS: Mapping[str, str] = {
+    "with_stack": "recording Python calls comes with the call collector",
+    "with_flops": "FLOPs of operators come with the torch part",
+    "with_modules": "module hierarchies come with the torch part",
+}
+
+_MISSING_EXPERIMENTS: Mapping[str, str] = {
+    "profiler_metrics": "hardware metrics of GPUs come with the CUPTI part",
+    "performance_events": "CPU performance counters come with a later part",
+    "adjust_profiler_step": "ProfilerStep spans come with kg.profile",
+    "record_python_gc_info": "spans of the garbage collector come with the call collector",
+    "adjust_timestamps": "fitting host spans around device spans comes with register_backend",
+}
+
+
+def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]) -> None:
+    """Raise unless everything that `config` and `activities` ask for can be recorded here."""
+    if config.state is ProfilerState.DISABLED:
+        raise KinetographError("state is DISABLED, so there is nothing to start", hint=_USE_KINETO)
+    _refuse(f"ProfilerState.{config.state.name}", _MISSING_STATES.get(config.state), _USE_KINETO)
+    for activity in sorted(activities):
+        reason = _MISSING_ACTIVITIES.get(activity)
+        _refuse(f"ActivityType.{activity.name}", reason, "ask for kg.supported_activities() only")
+    _refuse_switched_on(config, _MISSING_OPTIONS)
+    _refuse_switched_on(config.experimental_config, _MISSING_EXPERIMENTS)
+
+
+def shortfalls(config: ProfilerConfig) -> tuple[str, ...]:
+    """What `config` asks for and gets only in part, as sentences for `trace.notes`."""
+    if not config.profile_memory:
+        return ()
+    return (
+        "profile_memory: only what report_memory_usage tells is recorded, allocator hooks are not here yet",
+    )
+
+
+def _refuse_switched_on(options: object, missing: Mapping[str, str]) -> None:
+    for name, reason in missing.items():
+        if getattr(options, name):
+            _refuse(name, reason, f"leave {name} off")
+
+
+def _refuse(what: str, reason: str | None, hint: str) -> None:
+    if reason is not None:
+        raise NotAvailable(f"{what} is not available here: {reason}", hint=hint)

@@ -1,0 +1,60 @@
+"""What one session shall record: a value, checked when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+from kinetograph.errors import KinetographError
+from kinetograph.session.activity import ActivityType, ProfilerActivity
+from kinetograph.session.checks import require_bool, require_text
+from kinetograph.session.experimental import ExperimentalConfig
+from kinetograph.session.members import member_of
+from kinetograph.session.options import RecordOptions
+from kinetograph.session.state import ProfilerState
+
+__all__ = [
+    "ActivityType",
+    "ExperimentalConfig",
+    "ProfilerActivity",
+    "ProfilerConfig",
+    "ProfilerState",
+    "RecordOptions",
+]
+
+
+@dataclass(frozen=True)
+class ProfilerConfig:
+    """The options of a session; everything is off by default.
+
+    >>> ProfilerConfig(report_input_shapes=True)
+    >>> ProfilerConfig(ProfilerState.CPU, recording=RecordOptions(mode="ring", ring_seconds=10))
+
+    Any combination that makes sense can be built; whether it can run here is asked when a session starts.
+    """
+
+    state: ProfilerState = ProfilerState.KINETO
+    report_input_shapes: bool = False
+    profile_memory: bool = False
+    with_stack: bool = False
+    with_flops: bool = False
+    with_modules: bool = False
+    experimental_config: ExperimentalConfig = field(default_factory=ExperimentalConfig)
+    trace_id: str = ""
+    recording: RecordOptions = field(default_factory=RecordOptions)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
+        for option in fields(self):
+            if option.type == "bool":
+                require_bool(option.name, getattr(self, option.name))
+        require_text("trace_id", self.trace_id)
+        _require_instance("experimental_config", self.experimental_config, ExperimentalConfig)
+        _require_instance("recording", self.recording, RecordOptions)
+
+
+def _require_instance(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise KinetographError(
+            f"{name}: expected {kind.__name__}, got {value!r} ({type(value).__name__})",
+            hint=f"write {name}={kind.__name__}(...)",
+        )

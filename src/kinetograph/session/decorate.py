@@ -1,0 +1,92 @@
+"""`@kg.scope("name")`: which form the wrapper takes.
+
+A plain function becomes a native callable. An `async def` is one span from its first step to its last, on the lane
+of its task. A generator is one span per run, so that the time its caller spends between items is not counted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any
+
+from kinetograph import _native
+from kinetograph.errors import KinetographError
+
+__all__ = ["decorate"]
+
+_CO_GENERATOR = 0x20
+_CO_COROUTINE = 0x80
+_CO_ASYNC_GENERATOR = 0x200
+
+
+def decorate(scope: Any, function: Any) -> Any:
+    if isinstance(function, (classmethod, staticmethod)):
+        return type(function)(decorate(scope, function.__func__))
+    if not callable(function):
+        raise KinetographError(
+            f"a scope decorates functions, got {function!r}", hint="put @kg.scope(...) directly above a def"
+        )
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & _CO_COROUTINE:
+        return _around_coroutine(scope, function)
+    if flags & _CO_ASYNC_GENERATOR:
+        return _around_async_generator(scope, function)
+    if flags & _CO_GENERATOR:
+        return _around_generator(scope, function)
+    return functools.update_wrapper(_native.ScopedFunction(scope, function), function)
+
+
+def _around_coroutine(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def scoped(*args: Any, **kwargs: Any) -> Any:
+        with scope:
+            return await function(*args, **kwargs)
+
+    return scoped
+
+
+def _around_generator(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def scoped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        generator = function(*args, **kwargs)
+        resume, value = generator.send, None
+        while True:
+            try:
+                with scope:
+                    item = resume(value)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                resume, value = generator.send, (yield item)
+            except GeneratorExit:
+                with scope:
+                    generator.close()
+                raise
+            except BaseException as error:
+                resume, value = generator.throw, error
+
+    return scoped
+
+
+def _around_async_generator(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def scoped(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        generator = function(*args, **kwargs)
+        resume, value = generator.asend, None
+        while True:
+            try:
+                with scope:
+                    item = await resume(value)
+            except StopAsyncIteration:
+                return
+            try:
+                resume, value = generator.asend, (yield item)
+            except GeneratorExit:
+                with scope:
+                    await generator.aclose()
+                raise
+            except BaseException as error:
+                resume, value = generator.athrow, error
+
+    return scoped

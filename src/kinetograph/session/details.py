@@ -1,0 +1,124 @@
+"""What a scope carries besides its name: arguments, metadata, and the shapes of its inputs.
+
+The native scope calls `prepare` when one is made with more than a name, `at_enter` when it begins to be recorded
+and `at_exit` for the text that becomes the `args` of its event.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from kinetograph.errors import KinetographError
+from kinetograph.session.members import member_of
+from kinetograph.trace.words import RecordScope
+
+__all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
+
+# Category numbers of native/record/event.h.
+_CPU_OP = 0
+_USER_ANNOTATION = 1
+
+_sessions_with_shapes = 0
+
+# C++ names, as PyTorch writes them into traces.
+_TYPE_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "bool": "bool",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+class Details:
+    """What `prepare` found; `inputs` are let go of as soon as the scope begins."""
+
+    __slots__ = ("args", "input_members", "inputs", "metadata")
+
+    def __init__(self, args: str | None, inputs: Sequence[object] | None, metadata: dict[str, Any]) -> None:
+        self.args = args
+        self.inputs = inputs
+        self.metadata = metadata
+        self.input_members: dict[str, Any] = {}
+
+
+def count_shapes(asked: bool, change: int = 1) -> None:
+    """A session that asks for shapes starts (or, with -1, ends)."""
+    global _sessions_with_shapes
+    if asked:
+        _sessions_with_shapes += change
+
+
+def prepare(
+    name: str,
+    args: str | None = None,
+    *,
+    kind: object = RecordScope.USER_SCOPE,
+    inputs: Sequence[object] | None = None,
+    **metadata: Any,
+) -> tuple[int, Details | None]:
+    """The native number for kind and category, and the details if there are any."""
+    if args is not None and not isinstance(args, str):
+        raise KinetographError(f"args: expected a str, got {args!r}", hint="pass values as name=value instead")
+    scope = member_of(RecordScope, kind, what="kind")
+    category = _USER_ANNOTATION if scope == RecordScope.USER_SCOPE else _CPU_OP
+    has_details = args is not None or inputs is not None or metadata
+    return category | scope << 8, Details(args, inputs, metadata) if has_details else None
+
+
+def at_enter(scope: Any) -> None:
+    found: Details = scope._details
+    if found.inputs is None:
+        return
+    found.input_members = shape_members(found.inputs) if _sessions_with_shapes else {}
+    found.inputs = None
+
+
+def at_exit(scope: Any) -> bytes:
+    found: Details = scope._details
+    members = dict(found.input_members)
+    if found.args is not None:
+        members["args"] = found.args
+    return members_text(members | found.metadata)
+
+
+def members_text(members: dict[str, Any]) -> bytes:
+    """The inside of a JSON object. Values that JSON does not know become their repr."""
+    return json.dumps(members, separators=(",", ":"), default=repr, allow_nan=False)[1:-1].encode()
+
+
+def shape_members(inputs: Sequence[object]) -> dict[str, Any]:
+    """Dims, strides (in elements) and types of array-likes, under Kineto's keys; others are scalars."""
+    return {
+        "Input Dims": [_dims(value) for value in inputs],
+        "Input Strides": [_strides(value) for value in inputs],
+        "Input type": [_type_name(value) for value in inputs],
+    }
+
+
+def _dims(value: Any) -> list[int]:
+    return [int(size) for size in getattr(value, "shape", ())]
+
+
+def _strides(value: Any) -> list[int]:
+    strides = getattr(value, "strides", None)
+    if strides is not None:
+        return [int(stride) // int(value.itemsize) for stride in strides]
+    stride = getattr(value, "stride", None)
+    return [int(size) for size in stride()] if callable(stride) else []
+
+
+def _type_name(value: Any) -> str:
+    if not hasattr(value, "shape"):
+        return "Scalar"
+    name = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    return _TYPE_NAMES.get(name, name)

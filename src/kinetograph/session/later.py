@@ -1,0 +1,79 @@
+"""The names that later parts bring. They exist from the start, and using one says what is missing.
+
+This is the one table of them: a part that lands takes its lines out of here.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from kinetograph.errors import NotAvailable
+
+__all__ = [
+    "ExecutionTraceObserver",
+    "Later",
+    "ProfilerAction",
+    "emit_itt",
+    "emit_nvtx",
+    "itt",
+    "nvtx",
+    "ondemand",
+    "patch_torch",
+    "profile",
+    "register_backend",
+    "schedule",
+    "start_agent",
+    "tensorboard_trace_handler",
+]
+
+
+class Later:
+    """Stands for a function, class or module that is not here yet; calling it or a member says so."""
+
+    def __init__(self, name: str, missing: str, *, instead: str | None = None, members: str = "") -> None:
+        self.__name__ = name
+        self.__doc__ = f"Not available yet: {missing}."
+        self._error = f"kinetograph.{name} is not available yet: {missing}"
+        self._instead = instead
+        for member in members.split():
+            setattr(self, member, Later(f"{name}.{member}", missing, instead=instead))
+
+    def __call__(self, *args: object, **options: object) -> NoReturn:
+        raise NotAvailable(self._error, hint=self._instead)
+
+    def __getattr__(self, member: str) -> Later:
+        # AttributeError, not NotAvailable: tools probe every object for names of their own.
+        raise AttributeError(f"kinetograph.{self.__name__} has no {member!r}")
+
+    def __repr__(self) -> str:
+        return f"<kinetograph.{self.__name__}: not available yet>"
+
+
+_PROFILE = "profiling by steps comes with the profile part"
+_WINDOW = "kg.enable_profiler and kg.disable_profiler record a window today"
+_SCOPE = "kg.scope records ranges today"
+_MARKERS = "is_available range_push range_pop range_start range_end range mark domain string_handle install"
+_ACTIONS = "NONE WARMUP RECORD RECORD_AND_SAVE"
+
+profile = Later("profile", _PROFILE, instead=_WINDOW)
+schedule = Later("schedule", _PROFILE, instead=_WINDOW)
+ProfilerAction = Later("ProfilerAction", _PROFILE, instead=_WINDOW, members=_ACTIONS)
+tensorboard_trace_handler = Later("tensorboard_trace_handler", _PROFILE, instead="trace.save(path) today")
+
+nvtx = Later("nvtx", "NVTX ranges come with the NVTX part", instead=_SCOPE, members=_MARKERS)
+itt = Later("itt", "ITT tasks come with the ITT part", instead=_SCOPE, members=_MARKERS)
+emit_nvtx = Later("emit_nvtx", "sending scopes to Nsight comes with the NVTX part")
+emit_itt = Later("emit_itt", "sending scopes to VTune comes with the ITT part")
+
+register_backend = Later(
+    "register_backend",
+    "activity profilers written in Python come with the backend part",
+    instead="kg.report_event records spans of other devices today",
+)
+ExecutionTraceObserver = Later("ExecutionTraceObserver", "execution traces come with the torch part")
+patch_torch = Later("patch_torch", "recording of torch operators comes with the torch part")
+
+start_agent = Later("start_agent", "the agent comes with the on-demand part")
+ondemand = Later(
+    "ondemand", "profiling from outside comes with the on-demand part", members="register_client"
+)

@@ -1,0 +1,110 @@
+"""`enable_profiler` and `disable_profiler`: the low-level pair, per thread as in Kineto unless told otherwise."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from kinetograph.errors import KinetographError
+from kinetograph.session.config import ProfilerConfig
+from kinetograph.session.recording import PostProcess, Session
+from kinetograph.session.result import ProfilerResult
+
+__all__ = [
+    "disable_profiler",
+    "disable_profiler_in_child_thread",
+    "enable_profiler",
+    "enable_profiler_in_child_thread",
+    "is_profiler_enabled_in_main_thread",
+]
+
+# Sessions of this module, in the order they were started. A thread ends its own, innermost first.
+_running: list[Session] = []
+_lock = threading.Lock()
+
+
+def enable_profiler(
+    config: ProfilerConfig | None = None,
+    activities: Iterable[object] | None = None,
+    scopes: Iterable[object] = (),
+    *,
+    all_threads: bool = False,
+    post_process: PostProcess | None = None,
+) -> None:
+    """Begin to record the calling thread, or all threads; `disable_profiler` in the same thread ends it.
+
+    >>> kg.enable_profiler(kg.ProfilerConfig(), {kg.ActivityType.CPU})
+    >>> with kg.scope("work"):
+    ...     work()
+    >>> kg.disable_profiler().save("trace.json")
+
+    `scopes` keeps only scopes of these kinds. `post_process` is called once with the Trace and may enrich it.
+    """
+    session = Session.start(ProfilerConfig() if config is None else config, activities, scopes, all_threads, post_process)
+    with _lock:
+        _running.append(session)
+
+
+def disable_profiler() -> ProfilerResult:
+    """End the session this thread started last, and give what it recorded."""
+    with _lock:
+        session = _take_own()
+    return ProfilerResult(session.stop())
+
+
+def is_profiler_enabled_in_main_thread() -> bool:
+    with _lock:
+        return _of_main_thread() is not None
+
+
+def enable_profiler_in_child_thread() -> None:
+    """Let the calling thread take part in the session that the main thread started last."""
+    with _lock:
+        session = _of_main_thread()
+        if session is None:
+            raise KinetographError(
+                "the main thread has no session to take part in", hint="call kg.enable_profiler() there first"
+            )
+        session.join()
+
+
+def disable_profiler_in_child_thread() -> None:
+    """End the part that the calling thread takes; what it recorded stays in the session."""
+    with _lock:
+        for session in reversed(_still_running()):
+            if session.leave():
+                return
+    raise KinetographError(
+        "this thread takes part in no session", hint="kg.enable_profiler_in_child_thread() comes first"
+    )
+
+
+def _still_running() -> list[Session]:
+    # A forked child inherits this list, but none of the sessions.
+    _running[:] = [session for session in _running if session.is_running]
+    return _running
+
+
+def _of_main_thread() -> Session | None:
+    main = threading.main_thread().native_id
+    return next((session for session in reversed(_still_running()) if session.owner_tid == main), None)
+
+
+def _take_own() -> Session:
+    mine = threading.get_native_id()
+    for session in reversed(_still_running()):
+        if session.owner_tid == mine:
+            _running.remove(session)
+            return session
+    raise _nothing_to_disable()
+
+
+def _nothing_to_disable() -> KinetographError:
+    here = threading.current_thread().name
+    if not _running:
+        return KinetographError(f"no session runs, so {here} has none to end", hint="call kg.enable_profiler() first")
+    owners = ", ".join(f"{session.owner} (thread {session.owner_tid})" for session in _running)
+    return KinetographError(
+        f"{here} has started no session; those that run belong to {owners}",
+        hint="call disable_profiler() in the thread that called enable_profiler()",
+    )

@@ -1,0 +1,44 @@
+"""One way to read an enum member, however it came: ours, its name, or PyTorch's member of that name."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeVar
+
+from kinetograph.errors import KinetographError
+
+__all__ = ["member_of"]
+
+EnumT = TypeVar("EnumT", bound=Enum)
+
+# PyTorch calls some of these enums differently from the C++ that we follow.
+_TORCH_CLASS_NAMES = {"ActivityType": "ProfilerActivity"}
+
+
+def member_of(kind: type[EnumT], value: object, *, what: str) -> EnumT:
+    """The member of `kind` that `value` means.
+
+    >>> member_of(ActivityType, torch.profiler.ProfilerActivity.CUDA, what="activities")
+    <ActivityType.CUDA: 2>
+
+    PyTorch's members are known by the name of their class, so torch is never imported for this.
+    """
+    if isinstance(value, kind):
+        return value
+    name = value if isinstance(value, str) else _torch_member_name(kind, value)
+    for spelling, member in kind.__members__.items():
+        if name is not None and spelling.upper() == name.upper():
+            return member
+    raise KinetographError(
+        f"{what}: expected a member of {kind.__name__}, got {value!r}",
+        hint=f"one of {', '.join(member.name for member in kind)}",
+    )
+
+
+def _torch_member_name(kind: type[Enum], value: object) -> str | None:
+    owner = type(value)
+    expected = {kind.__name__, _TORCH_CLASS_NAMES.get(kind.__name__)}
+    if owner.__module__.partition(".")[0] != "torch" or owner.__name__ not in expected:
+        return None
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) else None

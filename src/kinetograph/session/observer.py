@@ -1,0 +1,205 @@
+"""Callbacks at the begin and end of scopes: PyTorch's RecordFunction observers, in Python.
+
+The native scope calls `at_enter` and `at_exit` while at least one callback exists; nothing of this runs otherwise.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import random
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kinetograph import _native
+from kinetograph.errors import KinetographError
+from kinetograph.session.members import member_of
+from kinetograph.trace.words import RecordScope
+
+__all__ = [
+    "RecordFunction",
+    "add_global_callback",
+    "add_thread_local_callback",
+    "at_enter",
+    "at_exit",
+    "errors",
+    "remove_callback",
+]
+
+OnEnter = Callable[["RecordFunction"], Any]
+OnExit = Callable[["RecordFunction", Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFunction:
+    """What a callback is told about the scope."""
+
+    name: str
+    scope: RecordScope
+    thread_id: int
+    inputs: Sequence[object]
+    """Only for callbacks that need them, and only at enter."""
+    sequence_number: int = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Callback:
+    handle: int
+    on_enter: OnEnter | None
+    on_exit: OnExit | None
+    scopes: frozenset[RecordScope]
+    needs_inputs: bool
+    sampling_probability: float
+
+    def wants(self, scope: RecordScope) -> bool:
+        if self.scopes and scope not in self.scopes:
+            return False
+        return self.sampling_probability >= 1.0 or random.random() < self.sampling_probability
+
+
+class _Errors:
+    """Failures of callbacks. Each callback is reported once; none ever reaches the program."""
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+        self._reported: set[int] = set()
+
+    @property
+    def count(self) -> int:
+        return len(self._sentences)
+
+    def since(self, count: int) -> list[str]:
+        return self._sentences[count:]
+
+    def report(self, callback: _Callback, error: BaseException) -> None:
+        if callback.handle not in self._reported:
+            self._reported.add(callback.handle)
+            name = getattr(callback.on_enter or callback.on_exit, "__qualname__", "callback")
+            self._sentences.append(f"{name} raised {error!r}; further errors of it are not reported")
+
+
+class _ThreadCallbacks(threading.local):
+    def __init__(self) -> None:
+        self.callbacks: tuple[_Callback, ...] = ()
+
+
+errors = _Errors()
+_lock = threading.Lock()
+_handles = itertools.count(1)
+_global_callbacks: tuple[_Callback, ...] = ()
+_thread = _ThreadCallbacks()
+_alive: set[int] = set()
+
+# The scopes that were observed when they began, innermost first, per asyncio task: (scope, calls, outer).
+_Calls = list[tuple[_Callback, RecordFunction, Any]]
+_Observed = tuple[object, _Calls, "_Observed | None"]
+_observed: contextvars.ContextVar[Any] = contextvars.ContextVar("kinetograph_observed", default=None)
+
+
+def add_global_callback(
+    on_enter: OnEnter | None = None,
+    on_exit: OnExit | None = None,
+    *,
+    scopes: Iterable[object] = (),
+    needs_inputs: bool = False,
+    sampling_probability: float = 1.0,
+) -> int:
+    """Call `on_enter(fn)` and `on_exit(fn, what on_enter returned)` around scopes of all threads.
+
+    >>> handle = kg.add_global_callback(lambda fn: print("begin", fn.name))
+    >>> kg.remove_callback(handle)
+    """
+    global _global_callbacks
+    callback = _make(on_enter, on_exit, scopes, needs_inputs, sampling_probability)
+    with _lock:
+        _global_callbacks = (*_global_callbacks, callback)
+        _note_alive(callback)
+    return callback.handle
+
+
+def add_thread_local_callback(
+    on_enter: OnEnter | None = None,
+    on_exit: OnExit | None = None,
+    *,
+    scopes: Iterable[object] = (),
+    needs_inputs: bool = False,
+    sampling_probability: float = 1.0,
+) -> int:
+    """The same, for scopes of the calling thread only."""
+    callback = _make(on_enter, on_exit, scopes, needs_inputs, sampling_probability)
+    with _lock:
+        _thread.callbacks = (*_thread.callbacks, callback)
+        _note_alive(callback)
+    return callback.handle
+
+
+def remove_callback(handle: int) -> None:
+    """Take a callback off again. Scopes it saw begin still get their end."""
+    global _global_callbacks
+    with _lock:
+        if handle not in _alive:
+            raise KinetographError(
+                f"there is no callback {handle!r}", hint="pass what add_global_callback returned, once"
+            )
+        _alive.discard(handle)
+        _global_callbacks = tuple(each for each in _global_callbacks if each.handle != handle)
+        _thread.callbacks = tuple(each for each in _thread.callbacks if each.handle != handle)
+        _native.set_observing(bool(_alive))
+
+
+def at_enter(scope: Any) -> None:
+    kind = RecordScope(scope._kind)
+    calls = [_enter(callback, scope, kind) for callback in _current() if callback.wants(kind)]
+    if calls:
+        _observed.set((scope, calls, _observed.get()))
+
+
+def at_exit(scope: Any) -> None:
+    observed = _observed.get()
+    if observed is None or observed[0] is not scope:
+        return
+    _observed.set(observed[2])
+    for callback, function, context in reversed(observed[1]):
+        if callback.on_exit is not None:
+            _call(callback, callback.on_exit, function, context)
+
+
+def _make(
+    on_enter: OnEnter | None, on_exit: OnExit | None, scopes: Iterable[object], needs_inputs: bool, probability: float
+) -> _Callback:
+    if on_enter is None and on_exit is None:
+        raise KinetographError("a callback needs on_enter, on_exit or both", hint="pass a function of one argument")
+    if not 0.0 <= probability <= 1.0:
+        raise KinetographError(f"sampling_probability: expected 0 to 1, got {probability!r}", hint="1.0 is every scope")
+    members = frozenset(member_of(RecordScope, scope, what="scopes") for scope in scopes)
+    return _Callback(next(_handles), on_enter, on_exit, members, needs_inputs, probability)
+
+
+def _note_alive(callback: _Callback) -> None:
+    _alive.add(callback.handle)
+    _native.set_observing(True)
+
+
+def _current() -> tuple[_Callback, ...]:
+    mine = tuple(callback for callback in _thread.callbacks if callback.handle in _alive)
+    return _global_callbacks + mine
+
+
+def _enter(callback: _Callback, scope: Any, kind: RecordScope) -> tuple[_Callback, RecordFunction, Any]:
+    details = scope._details
+    inputs = details.inputs or () if callback.needs_inputs and details is not None else ()
+    function = RecordFunction(scope.name, kind, threading.get_native_id(), inputs)
+    context = None if callback.on_enter is None else _call(callback, callback.on_enter, function)
+    # The inputs belong to the program: not held until the scope ends.
+    without_inputs = RecordFunction(function.name, kind, function.thread_id, ()) if inputs else function
+    return callback, without_inputs, context
+
+
+def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except Exception as error:
+        errors.report(callback, error)
+        return None

@@ -1,0 +1,38 @@
+"""Traces from the session files of processes that did not live to stop their session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kinetograph import _native
+from kinetograph.errors import KinetographError
+from kinetograph.trace import Trace
+
+__all__ = ["recover_directory", "recover_file"]
+
+_SUFFIX = ".kgsession"
+
+
+def recover_file(path: str | os.PathLike[str]) -> Trace:
+    """What the process had recorded; scopes that were open are unfinished events."""
+    try:
+        return Trace(_native.recover(os.fspath(path)))
+    except RuntimeError as error:
+        raise KinetographError(str(error), hint="session files are made by recording with crash_safe=True") from error
+    except OSError as error:
+        raise KinetographError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
+
+
+def recover_directory(directory: str | os.PathLike[str]) -> list[Path]:
+    """A `.json.gz` beside each session file of a dead process; the session files stay."""
+    files = sorted(Path(directory).glob(f"*{_SUFFIX}"))
+    if not files:
+        raise KinetographError(f"there is no session file (*{_SUFFIX}) in {os.fspath(directory)}")
+    return [_recover_beside(file) for file in files]
+
+
+def _recover_beside(file: Path) -> Path:
+    target = file.with_suffix(".json.gz")
+    recover_file(file).save(target)
+    return target

@@ -1,0 +1,24 @@
+"""How a session records: PyTorch's ProfilerState, with the numbers of PyTorch 2.13."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["ProfilerState"]
+
+
+class ProfilerState(IntEnum):
+    """The kind of profiler; `KINETO` is the full one and the default."""
+
+    DISABLED = 0
+    CPU = 1  # host times only
+    CUDA = 2  # scopes timed by CUDA events
+    NVTX = 3  # only emit NVTX ranges
+    ITT = 4  # only emit ITT tasks
+    PRIVATEUSE1 = 5  # only emit what the custom backend's markers are
+    KINETO = 6
+    KINETO_GPU_FALLBACK = 7  # CUDA events where CUPTI cannot be used
+    KINETO_PRIVATEUSE1_FALLBACK = 8
+    KINETO_PRIVATEUSE1 = 9  # a registered backend does the device side
+    KINETO_ONDEMAND = 10
+    Disabled = 0  # PyTorch's spelling of the same member

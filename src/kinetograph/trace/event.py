@@ -1,0 +1,216 @@
+"""One event, made on demand from a row of a trace."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kinetograph.trace.words import DeviceType, EventFlag, EventKind, RecordScope
+
+if TYPE_CHECKING:
+    from kinetograph.trace.trace import Trace, Track
+
+__all__ = ["Event", "KinetoEvent"]
+
+
+class Event:
+    """A view of one row: cheap to make, equal when trace and row are the same.
+
+    >>> event = trace.events[0]
+    >>> event.name, event.duration_ns
+    ('load', 48200000)
+
+    Optional things are None (or empty) where they were not recorded; `has_shapes` and the like say so.
+    """
+
+    __slots__ = ("_args", "row", "trace")
+
+    def __init__(self, trace: Trace, row: int) -> None:
+        self.trace = trace
+        self.row = row
+        self._args: dict[str, Any] | None = None
+
+    def _cell(self, column: str) -> int:
+        return int(self.trace.columns[column][self.row])
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        return self.trace.names[self._cell("name")]
+
+    @property
+    def category(self) -> str:
+        return self.trace.categories[self._cell("category")]
+
+    @property
+    def kind(self) -> EventKind:
+        return EventKind(self._cell("kind"))
+
+    @property
+    def scope(self) -> RecordScope:
+        return RecordScope(self._cell("scope"))
+
+    @property
+    def finished(self) -> bool:
+        """False for a span that was still open when recording ended; it ends with the window then."""
+        return not self._cell("flags") & EventFlag.UNFINISHED
+
+    @property
+    def is_async(self) -> bool:
+        return bool(self._cell("flags") & EventFlag.ASYNC)
+
+    # When
+
+    @property
+    def start_ns(self) -> int:
+        return self._cell("start_ns")
+
+    @property
+    def duration_ns(self) -> int:
+        return self._cell("duration_ns")
+
+    @property
+    def end_ns(self) -> int:
+        return self.start_ns + self.duration_ns
+
+    @property
+    def self_ns(self) -> int:
+        """The duration without that of the children; 0 for what is no span."""
+        return self._cell("self_ns")
+
+    # Where
+
+    @property
+    def track(self) -> Track:
+        return self.trace.tracks[self._cell("track")]
+
+    @property
+    def process_id(self) -> int | str:
+        return self.track.process.pid
+
+    @property
+    def thread_id(self) -> int | str:
+        """The thread; the stream for work of a device."""
+        return self.track.tid
+
+    @property
+    def device_type(self) -> DeviceType:
+        return self.track.device_type
+
+    @property
+    def device_index(self) -> int:
+        return self.track.device_index
+
+    # How it hangs together
+
+    @property
+    def parent(self) -> Event | None:
+        return self._at(self._cell("parent"))
+
+    @property
+    def children(self) -> list[Event]:
+        """Direct children, by start. They follow their parent in the trace, so only those rows are looked at."""
+        parents, tracks = self.trace.columns["parent"], self.trace.columns["track"]
+        starts, end_ns = self.trace.columns["start_ns"], self.end_ns
+        children = []
+        for row in range(self.row + 1, len(self.trace)):
+            if tracks[row] != tracks[self.row] or starts[row] >= end_ns:
+                break
+            if parents[row] == self.row:
+                children.append(Event(self.trace, row))
+        return children
+
+    @property
+    def linked(self) -> Event | None:
+        """The host event that caused this one: for a kernel or a launch, the operator around the launch."""
+        return self._at(self._cell("link"))
+
+    @property
+    def correlation_id(self) -> int:
+        """Joins a launch and the work it caused; 0 where there is none."""
+        return self._cell("correlation")
+
+    @property
+    def sequence_number(self) -> int:
+        """Autograd's number of the forward and the backward operator; -1 where there is none."""
+        return self._cell("sequence")
+
+    @property
+    def forward_thread_id(self) -> int:
+        return int(self.args.get("Fwd thread id", 0))
+
+    # What else was recorded
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """Everything that has no column, as it stands in the file."""
+        if self._args is None:
+            self._args = json.loads("{" + self.trace.native.args_of(self.row) + "}")
+        return self._args
+
+    @property
+    def value(self) -> float | None:
+        """Of a counter."""
+        return self.args.get("value")
+
+    @property
+    def has_shapes(self) -> bool:
+        return "Input Dims" in self.args
+
+    @property
+    def shapes(self) -> list[Any]:
+        return list(self.args.get("Input Dims", ()))
+
+    @property
+    def dtypes(self) -> list[str]:
+        return list(self.args.get("Input type", ()))
+
+    @property
+    def strides(self) -> list[Any]:
+        return list(self.args.get("Input Strides", ()))
+
+    @property
+    def concrete_inputs(self) -> list[Any]:
+        return list(self.args.get("Concrete Inputs", ()))
+
+    @property
+    def has_stack(self) -> bool:
+        return bool(self.args.get("Call stack"))
+
+    @property
+    def stack(self) -> list[str]:
+        """The frames that led here, innermost first."""
+        return [frame for frame in self.args.get("Call stack", "").split(";") if frame]
+
+    @property
+    def has_module_hierarchy(self) -> bool:
+        return bool(self.args.get("Module Hierarchy"))
+
+    @property
+    def module_hierarchy(self) -> list[str]:
+        hierarchy = self.args.get("Module Hierarchy", ())
+        return hierarchy.split(".") if isinstance(hierarchy, str) else list(hierarchy)
+
+    @property
+    def backend(self) -> str:
+        return str(self.args.get("backend") or self.args.get("kernel_backend") or "")
+
+    @property
+    def flops(self) -> int:
+        return int(self.args.get("flops", 0))
+
+    def _at(self, row: int) -> Event | None:
+        return None if row < 0 else Event(self.trace, row)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self.trace is other.trace and self.row == other.row
+
+    def __hash__(self) -> int:
+        return hash((id(self.trace), self.row))
+
+    def __repr__(self) -> str:
+        return f"<Event {self.name!r} {self.category} {self.duration_ns} ns>"
+
+
+KinetoEvent = Event

@@ -1,0 +1,173 @@
+"""`Trace`: everything that was recorded, whatever recorded it and whatever reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+from kinetograph import _native
+from kinetograph.trace.columns import Columns
+from kinetograph.trace.events import Events
+from kinetograph.trace.formats import saver_for
+from kinetograph.trace.words import DeviceType
+
+__all__ = ["Note", "Process", "Trace", "Track"]
+
+
+class Note(NamedTuple):
+    """Something that was lost, is in doubt, or is worth knowing about the recording."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process, or a device."""
+
+    pid: int | str
+    name: str
+    labels: str
+
+
+@dataclass(frozen=True)
+class Track:
+    """A thread, a lane of a thread (an asyncio task), or a stream of a device."""
+
+    process: Process
+    tid: int | str
+    name: str
+    parent: int | None
+    """For a lane, the index of its thread's track."""
+    device_type: DeviceType
+    device_index: int
+
+
+class Metadata(MutableMapping[str, Any]):
+    """Top-level keys of the file, as Python values. Assignment replaces; nothing is ever deleted."""
+
+    def __init__(self, native: _native.Trace) -> None:
+        self._native = native
+
+    def __getitem__(self, key: str) -> Any:
+        return json.loads(dict(self._native.metadata())[key])
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._native.set_metadata(key, json.dumps(value))
+
+    def __delitem__(self, key: str) -> None:
+        raise TypeError("metadata of a trace can be replaced but not deleted")
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _json in self._native.metadata())
+
+    def __len__(self) -> int:
+        return len(self._native.metadata())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class Trace:
+    """Columns of events, and the tables they refer to.
+
+    >>> trace = kg.load("trace.json.gz")
+    >>> len(trace), trace.events[0].name
+    (1066, 'aten::add_')
+
+    `native` is the native object; whoever fills a trace uses it, whoever reads one need not.
+    """
+
+    def __init__(self, native: _native.Trace | None = None) -> None:
+        self.native = _native.Trace() if native is None else native
+        self.columns = Columns(self.native)
+        self._tracks: list[Track] = []
+        self._tracks_version = -1
+
+    def __len__(self) -> int:
+        return len(self.native)
+
+    @property
+    def events(self) -> Events:
+        """By track, then start; a parent stands before its children."""
+        return Events(self, range(len(self)))
+
+    @property
+    def names(self) -> list[str]:
+        """Names by id, as the `name` column holds them."""
+        return self.native.names()
+
+    @property
+    def categories(self) -> list[str]:
+        return self.native.categories
+
+    @property
+    def processes(self) -> list[Process]:
+        return [
+            Process(_scalar(pid), name, labels) for pid, name, labels, _sort_index in self.native.processes()
+        ]
+
+    @property
+    def tracks(self) -> list[Track]:
+        if self._tracks_version != self.native.version:
+            self._tracks = list(_tracks(self.native, self.processes))
+            self._tracks_version = self.native.version
+        return self._tracks
+
+    @property
+    def notes(self) -> list[Note]:
+        return [Note(kind, text) for kind, text in self.native.notes()]
+
+    def add_note(self, kind: str, text: str) -> None:
+        self.native.add_note(kind, text)
+
+    @property
+    def metadata(self) -> Metadata:
+        return Metadata(self.native)
+
+    @property
+    def device_properties(self) -> list[dict[str, Any]]:
+        properties: list[dict[str, Any]] = json.loads(self.native.device_properties)
+        return properties
+
+    @property
+    def start_ns(self) -> int:
+        """Begin of the recorded window, else of the first event."""
+        start_ns, end_ns = self.native.window
+        if end_ns or not len(self):
+            return start_ns
+        return int(self.columns["start_ns"].min())
+
+    @property
+    def end_ns(self) -> int:
+        """End of the recorded window, else of the last event."""
+        _start_ns, end_ns = self.native.window
+        if end_ns or not len(self):
+            return end_ns
+        return int((self.columns["start_ns"] + self.columns["duration_ns"]).max())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the trace in the format of the suffix: `.json` or `.json.gz`."""
+        saver_for(path)(self, path)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self)} events on {len(self.native.tracks())} tracks>"
+
+
+def _tracks(native: _native.Trace, processes: list[Process]) -> Iterator[Track]:
+    for process, tid, name, _sort_index, parent, device_type, device_index in native.tracks():
+        thread = None if parent < 0 else parent
+        yield Track(processes[process], _scalar(tid), name, thread, _device(device_type), device_index)
+
+
+def _scalar(text: str) -> int | str:
+    """A pid or tid as it stands in JSON."""
+    value = json.loads(text)
+    return int(value) if isinstance(value, float) else value
+
+
+def _device(number: int) -> DeviceType:
+    return DeviceType(number) if number in DeviceType._value2member_map_ else DeviceType.PRIVATEUSE1

@@ -1,0 +1,28 @@
+"""What holds for every test: it leaves no session, no observer and no thread behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from kinetograph import _native
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind() -> Iterator[None]:
+    threads_before = set(threading.enumerate())
+    yield
+    threads = [thread.name for thread in threading.enumerate() if thread not in threads_before]
+    sessions = _stop_all_sessions()
+    assert not sessions, f"sessions left running: {sessions}"
+    assert not threads, f"threads left running: {threads}"
+
+
+def _stop_all_sessions() -> list[int]:
+    """Stopped here so that one test that forgot does not make all those after it fail."""
+    sessions = [session for session, _owner, _all_threads in _native.sessions()]
+    for session in sessions:
+        _native.stop_session(session, 0)
+    return sessions

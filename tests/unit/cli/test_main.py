@@ -1,0 +1,86 @@
+"""The command as a whole: help, version, errors and exit statuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kinetograph import cli
+
+LATER = [name for name, verb in cli.VERBS.items() if verb.module == "later"]
+
+
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kinetograph", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_help_lists_every_verb_with_examples() -> None:
+    result = CliRunner().invoke(cli.main, ["--help"])
+    assert result.exit_code == 0
+    assert "Examples:" in result.output
+    for name, verb in cli.VERBS.items():
+        assert f"\n  {name} " in result.output
+        assert verb.summary.split()[0] in result.output
+
+
+@pytest.mark.parametrize("name", cli.VERBS)
+def test_every_verb_exists_under_its_name_and_has_help(name: str) -> None:
+    result = CliRunner().invoke(cli.main, [name, "--help"])
+    assert result.exit_code == 0
+    assert f"Usage: main {name}" in result.output
+
+
+def test_help_imports_no_verb_and_nothing_heavy() -> None:
+    program = (
+        "import sys; from click.testing import CliRunner; from kinetograph import cli;"
+        "CliRunner().invoke(cli.main, ['--help']);"
+        "print([m for m in ('numpy', 'rich', 'kinetograph.cli.demo', 'kinetograph.cli.summary') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
+def test_version_is_the_packages() -> None:
+    from importlib.metadata import version
+
+    result = CliRunner().invoke(cli.main, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"kinetograph {version('kinetograph')}\n")
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_later_verb_takes_any_arguments_and_says_what_is_missing(name: str) -> None:
+    result = CliRunner().invoke(cli.main, [name, "--any", "thing", "-x"])
+    assert result.exit_code == 1
+    assert f"kinetograph: `kinetograph {name}` is not available yet: " in result.stderr
+    assert "hint: " in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["summary"], ["recover", "/no/such/folder"], ["--what"]])
+def test_wrong_use_exits_with_two(arguments: list[str]) -> None:
+    assert CliRunner().invoke(cli.main, arguments).exit_code == 2
+
+
+def test_an_error_of_ours_goes_to_stderr_without_a_traceback(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"traceEvents": [')
+    result = run_command("summary", str(broken))
+    assert result.returncode == 1
+    assert result.stderr.startswith("kinetograph: ")
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("verb", ["doctor", "--help"])
+def test_a_reader_that_stops_early_is_no_error_of_ours(verb: str) -> None:
+    command = [sys.executable, "-m", "kinetograph", verb]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""

@@ -1,0 +1,46 @@
+"""Correlation ids nest, and belong to the thread that pushed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kinetograph import kineto
+
+
+@pytest.fixture(autouse=True)
+def _clean_thread() -> Iterator[None]:
+    kineto.reset_tls()
+    yield
+    kineto.reset_tls()
+
+
+def test_ids_nest_and_the_two_kinds_are_apart() -> None:
+    kineto.push_correlation_id(1)
+    kineto.push_correlation_id(2)
+    kineto.push_user_correlation_id(9)
+    assert (kineto.correlation_id(), kineto.user_correlation_id()) == (2, 9)
+    kineto.pop_correlation_id()
+    kineto.pop_user_correlation_id()
+    assert (kineto.correlation_id(), kineto.user_correlation_id()) == (1, 0)
+
+
+def test_popping_more_than_was_pushed_is_harmless() -> None:
+    kineto.pop_correlation_id()
+    kineto.pop_user_correlation_id()
+    assert kineto.correlation_id() == 0
+
+
+def test_another_thread_sees_none_of_them() -> None:
+    kineto.push_correlation_id(5)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(kineto.correlation_id).result() == 0
+
+
+def test_reset_forgets_them() -> None:
+    kineto.push_correlation_id(5)
+    kineto.push_user_correlation_id(6)
+    kineto.reset_tls()
+    assert (kineto.correlation_id(), kineto.user_correlation_id()) == (0, 0)

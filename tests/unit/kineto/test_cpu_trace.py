@@ -1,0 +1,62 @@
+"""Host activities that callers time themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinetograph import kineto
+from kinetograph.errors import KinetographError
+from kinetograph.kineto import ActivityType, DeviceAndResource, TraceWrapper
+
+PLACE = DeviceAndResource(10, 20)
+
+
+def test_an_activity_keeps_what_it_was_given() -> None:
+    activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 7, 100, 250)
+    assert (activity.name, activity.type, activity.place) == ("mm", ActivityType.CPU_OP, PLACE)
+    assert (activity.correlation_id, activity.start_ns, activity.duration_ns) == (7, 100, 150)
+
+
+def test_an_instant_has_no_end_and_no_span_ends_before_it_begins() -> None:
+    wrapper = TraceWrapper(0, "ops")
+    instant = wrapper.add_cpu_activity("[memory]", ActivityType.CPU_INSTANT_EVENT, PLACE, 0, 100, 250)
+    backwards = wrapper.add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 100, 99)
+    assert (instant.duration_ns, backwards.duration_ns) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore:no trace is running")
+def test_a_wrapper_is_true_until_it_has_handed_over_its_trace() -> None:
+    wrapper = TraceWrapper(0, "ops")
+    assert wrapper
+    wrapper.transfer_cpu_trace(10)
+    assert not wrapper
+    with pytest.raises(KinetographError, match="handed over its trace already"):
+        wrapper.add_cpu_activity("late", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    with pytest.raises(KinetographError, match="handed over its trace already"):
+        wrapper.transfer_cpu_trace(11)
+
+
+def test_handing_over_without_a_running_trace_says_what_is_lost() -> None:
+    wrapper = TraceWrapper(0, "ops")
+    wrapper.add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    with pytest.warns(RuntimeWarning, match="no trace is running: 1 activities are dropped"):
+        wrapper.transfer_cpu_trace(10)
+
+
+def test_metadata_is_json_text_or_quoted() -> None:
+    activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    kineto.add_metadata(activity, "Input Dims", "[[2, 3]]")
+    kineto.add_metadata(activity, "note", 'say "hi"', quote=True)
+    assert activity.metadata == {"Input Dims": "[[2, 3]]", "note": '"say \\"hi\\""'}
+
+
+@pytest.mark.parametrize("text", ["no json", "", '"open', "[1,]", "NaN"])
+def test_metadata_that_would_break_the_file_is_refused(text: str) -> None:
+    activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    with pytest.raises(KinetographError, match="expected JSON text"):
+        kineto.add_metadata(activity, "key", text)
+
+
+def test_an_unknown_activity_type_is_refused() -> None:
+    with pytest.raises(KinetographError, match="activity_type: expected a member of ActivityType, got 77"):
+        TraceWrapper(0, "ops").add_cpu_activity("mm", 77, PLACE, 0, 1, 2)  # type: ignore[arg-type]

@@ -1,0 +1,60 @@
+"""What cannot be recorded here is refused when asked for by name, and never quietly left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.session.activity import ActivityType, supported_activities
+from kinetograph.session.availability import require_available, shortfalls
+from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState
+
+CPU = frozenset({ActivityType.CPU})
+HERE = {ProfilerState.CPU, ProfilerState.KINETO}
+
+
+@pytest.mark.parametrize("state", sorted(HERE))
+def test_host_states_can_start(state: ProfilerState) -> None:
+    require_available(ProfilerConfig(state, report_input_shapes=True, profile_memory=True), CPU)
+
+
+@pytest.mark.parametrize(
+    "state", [s for s in ProfilerState if s not in HERE and s is not ProfilerState.DISABLED]
+)
+def test_every_other_state_says_which_part_brings_it(state: ProfilerState) -> None:
+    with pytest.raises(
+        NotAvailable, match=f"ProfilerState.{state.name} is not available here: .*come"
+    ) as caught:
+        require_available(ProfilerConfig(state), CPU)
+    assert caught.value.hint
+
+
+def test_disabled_is_an_error_and_not_a_missing_part() -> None:
+    with pytest.raises(KinetographError, match="nothing to start") as caught:
+        require_available(ProfilerConfig(ProfilerState.DISABLED), CPU)
+    assert not isinstance(caught.value, NotAvailable)
+
+
+@pytest.mark.parametrize("activity", [a for a in ActivityType if a not in supported_activities()])
+def test_devices_asked_for_by_name_are_refused(activity: ActivityType) -> None:
+    with pytest.raises(NotAvailable, match=f"ActivityType.{activity.name}"):
+        require_available(ProfilerConfig(), CPU | {activity})
+
+
+@pytest.mark.parametrize("option", ["with_stack", "with_flops", "with_modules"])
+def test_options_of_later_parts_are_refused(option: str) -> None:
+    with pytest.raises(NotAvailable, match=f"{option} is not available here"):
+        require_available(ProfilerConfig(**{option: True}), CPU)  # type: ignore[arg-type]
+
+
+def test_experimental_options_are_refused_when_they_would_give_nothing() -> None:
+    metrics = ExperimentalConfig(profiler_metrics=["flops"])
+    with pytest.raises(NotAvailable, match="profiler_metrics"):
+        require_available(ProfilerConfig(experimental_config=metrics), CPU)
+    harmless = ExperimentalConfig(verbose=True, profile_all_threads=True, capture_overload_names=True)
+    require_available(ProfilerConfig(experimental_config=harmless), CPU)
+
+
+def test_memory_profiling_is_noted_as_partial() -> None:
+    assert shortfalls(ProfilerConfig()) == ()
+    assert "report_memory_usage" in shortfalls(ProfilerConfig(profile_memory=True))[0]

@@ -1,0 +1,70 @@
+"""Configs are values: checked when made, with errors that say what to do."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import pytest
+
+from kinetograph.errors import KinetographError
+from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
+
+
+def test_everything_is_off_by_default() -> None:
+    config = ProfilerConfig()
+    assert config.state is ProfilerState.KINETO
+    assert not any(getattr(config, option.name) for option in fields(config) if option.type == "bool")
+    assert config.trace_id == ""
+    assert config.experimental_config == ExperimentalConfig()
+    assert config.recording == RecordOptions()
+
+
+def test_the_order_of_arguments_is_pytorchs() -> None:
+    config = ProfilerConfig(ProfilerState.CPU, True, False, True, False, True, ExperimentalConfig(), "id")
+    assert (config.report_input_shapes, config.profile_memory, config.with_stack) == (True, False, True)
+    assert (config.with_flops, config.with_modules, config.trace_id) == (False, True, "id")
+
+
+def test_configs_cannot_be_changed_and_equal_ones_are_equal() -> None:
+    config = ProfilerConfig(experimental_config=ExperimentalConfig(profiler_metrics=["a"]))
+    assert config == ProfilerConfig(experimental_config=ExperimentalConfig(profiler_metrics=("a",)))
+    assert len({config, ProfilerConfig(), ProfilerConfig()}) == 2
+    with pytest.raises(FrozenInstanceError):
+        config.trace_id = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"state": 6}, "state: expected a member of ProfilerState, got 6"),
+        ({"with_stack": "yes"}, "with_stack: expected True or False, got 'yes' (str)"),
+        ({"with_stack": 1}, "with_stack: expected True or False, got 1 (int)"),
+        ({"trace_id": None}, "trace_id: expected a string, got None"),
+        ({"recording": "ring"}, "recording: expected RecordOptions, got 'ring'"),
+        ({"experimental_config": None}, "experimental_config: expected ExperimentalConfig, got None"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_came_and_a_hint(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(KinetographError) as caught:
+        ProfilerConfig(**options)
+    assert message in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_state_may_be_given_by_name() -> None:
+    assert ProfilerConfig("cpu").state is ProfilerState.CPU  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["verbose", "profile_all_threads", "enable_cuda_sync_events", "trace_only"])
+def test_an_experimental_config_is_true_only_when_it_asks_for_metrics(name: str) -> None:
+    assert not ExperimentalConfig()
+    assert not ExperimentalConfig(**{name: True})  # type: ignore[arg-type]
+    assert ExperimentalConfig(profiler_metrics=["sm__cycles_active.avg"])
+
+
+def test_experimental_lists_are_lists_of_strings() -> None:
+    with pytest.raises(KinetographError, match="profiler_metrics: expected a list of strings"):
+        ExperimentalConfig(profiler_metrics="sm__cycles_active.avg")
+    with pytest.raises(KinetographError, match=r"performance_events\[...\]: expected a string"):
+        ExperimentalConfig(performance_events=[1])  # type: ignore[list-item]

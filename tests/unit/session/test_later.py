@@ -1,0 +1,34 @@
+"""Names of later parts exist, say what is missing when used, and do not disturb tools that look at them."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from kinetograph.errors import NotAvailable
+from kinetograph.session import later
+
+NAMES = [name for name in later.__all__ if name != "Later"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_using_a_later_name_says_what_is_missing(name: str) -> None:
+    with pytest.raises(NotAvailable, match=rf"kinetograph\.{name} is not available yet: .*come"):
+        getattr(later, name)("any", argument=1)
+
+
+def test_members_of_later_modules_raise_too() -> None:
+    with pytest.raises(NotAvailable, match=r"kinetograph\.nvtx\.range_push"):
+        later.nvtx.range_push("step")
+    with pytest.raises(NotAvailable, match=r"kinetograph\.ondemand\.register_client"):
+        later.ondemand.register_client(None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_looking_at_a_later_name_is_harmless(name: str) -> None:
+    stub = getattr(later, name)
+    assert "not available yet" in repr(stub)
+    assert inspect.getdoc(stub)
+    assert inspect.unwrap(stub) is stub
+    assert not hasattr(stub, "no_such_member")

@@ -1,0 +1,53 @@
+"""The table of what is there: always complete, never opens anything, and says how to get what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kinetograph.features import Feature, features
+
+
+def by_name() -> dict[str, Feature]:
+    return {feature.name: feature for feature in features()}
+
+
+def test_the_core_is_there_with_its_versions() -> None:
+    table = by_name()
+    assert table["native core"].is_available
+    assert "ABI" in table["native core"].detail
+    assert table["clock"].is_available
+
+
+def test_names_are_unique_and_every_line_says_something() -> None:
+    names = [feature.name for feature in features()]
+    assert len(names) == len(set(names))
+    assert all(feature.detail for feature in features())
+
+
+def test_looking_opens_no_library_and_imports_no_framework() -> None:
+    program = (
+        "import sys, kinetograph.features as f; f.features();"
+        "maps = open('/proc/self/maps').read();"
+        "print([m for m in ('torch', 'triton', 'numpy', 'nvtx') if m in sys.modules],"
+        "'libcuda' in maps, 'libcupti' in maps)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "[] False False\n"
+
+
+def test_a_library_is_found_on_the_loaders_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "libcupti.so.13").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", f":{tmp_path}")
+    assert str(tmp_path / "libcupti.so.13") in by_name()["cupti"].detail
+
+
+def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinetograph.features._find_library", lambda name: None)
+    monkeypatch.setattr("kinetograph.features._installed_version", lambda name: None)
+    table = by_name()
+    assert table["cupti"].hint == "pip install 'kinetograph[cuda]'"
+    assert table["torch"].hint == "pip install 'kinetograph[torch]'"
