@@ -105,6 +105,6 @@ cmake --build build/$(1)
 endef
 
 define write_stub
-$(BIN)/python -m nanobind.stubgen -q -m kinetograph._native -o $(1)
+$(BIN)/python -m nanobind.stubgen -q -p native/bind/stub_patterns.txt -m kinetograph._native -o $(1)
 $(BIN)/ruff format -q $(1)
 endef

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kinetograph import _native
+from kinetograph.session import observer
 
 
 @pytest.fixture(autouse=True)
@@ -15,8 +16,10 @@ def _nothing_is_left_behind() -> Iterator[None]:
     threads_before = set(threading.enumerate())
     yield
     threads = [thread.name for thread in threading.enumerate() if thread not in threads_before]
+    callbacks = set(observer._alive)
     sessions = _stop_all_sessions()
     assert not sessions, f"sessions left running: {sessions}"
+    assert not callbacks, f"callbacks left in place: {callbacks}"
     assert not threads, f"threads left running: {threads}"
 
 

@@ -94,18 +94,21 @@ static PyMethodDef span_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Up to Python 3.13 `with` makes a bound method object for __enter__ and one for __exit__ each time. A getter
- * runs in their place, so a range whose getters hand out methods bound once saves both. */
-static PyObject* bound_enter(PyObject* self, void* ignored) {
-    return Py_NewRef(((Range*)self)->enter);
+/* Up to Python 3.13 `with` makes a bound method object for __enter__ and one for __exit__ each time. A
+ * descriptor runs in their place, so one that hands out a method bound once saves both. */
+typedef struct {
+    PyObject_HEAD Py_ssize_t offset; /* of the bound method in its Range */
+} BoundOnce;
+
+static PyObject* bound_once_get(PyObject* self, PyObject* range, PyObject* type) {
+    if (range == NULL) return Py_NewRef(self);
+    return Py_NewRef(*(PyObject**)((char*)range + ((BoundOnce*)self)->offset));
 }
-static PyObject* bound_exit(PyObject* self, void* ignored) {
-    return Py_NewRef(((Range*)self)->leave);
-}
-static PyGetSetDef bound_methods[] = {
-    {"__enter__", bound_enter, NULL, NULL, NULL},
-    {"__exit__", bound_exit, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyTypeObject bound_once_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "floor.BoundOnce",
+    .tp_basicsize = sizeof(BoundOnce),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_descr_get = bound_once_get,
 };
 
 /* Ranges live as long as their cache, which is for ever, so there is no dealloc to write. */
@@ -114,8 +117,8 @@ static PyGetSetDef bound_methods[] = {
                                 .tp_flags = Py_TPFLAGS_DEFAULT
 static PyTypeObject empty_type = {RANGE_TYPE("floor.Empty"), .tp_methods = empty_methods};
 static PyTypeObject span_type = {RANGE_TYPE("floor.Span"), .tp_methods = span_methods};
-static PyTypeObject bound_empty_type = {RANGE_TYPE("floor.BoundEmpty"), .tp_getset = bound_methods};
-static PyTypeObject bound_span_type = {RANGE_TYPE("floor.BoundSpan"), .tp_getset = bound_methods};
+static PyTypeObject bound_empty_type = {RANGE_TYPE("floor.BoundEmpty")};
+static PyTypeObject bound_span_type = {RANGE_TYPE("floor.BoundSpan")};
 static PyTypeObject wrapped_type = {
     RANGE_TYPE("floor.Wrapped") | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_call = PyVectorcall_Call,
@@ -213,17 +216,27 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "floor", .m_size = -1,
                                     .m_methods = functions};
 
+static int add_bound_once(PyTypeObject* type, const char* name, Py_ssize_t offset) {
+    BoundOnce* descriptor = PyObject_New(BoundOnce, &bound_once_type);
+    if (descriptor == NULL) return -1;
+    descriptor->offset = offset;
+    return PyDict_SetItemString(type->tp_dict, name, (PyObject*)descriptor);
+}
+
 static int is_ready(Cache* cache) {
     cache->by_name = PyDict_New();
-    return cache->by_name != NULL && PyType_Ready(cache->type) == 0;
+    if (cache->by_name == NULL || PyType_Ready(cache->type) < 0) return 0;
+    if (cache->methods == NULL) return 1;
+    return add_bound_once(cache->type, "__enter__", offsetof(Range, enter)) == 0 &&
+           add_bound_once(cache->type, "__exit__", offsetof(Range, leave)) == 0;
 }
 
 PyMODINIT_FUNC PyInit_floor(void) {
     records = malloc(record_count * sizeof(Record));
     if (records == NULL) return PyErr_NoMemory();
     memset(records, 1, record_count * sizeof(Record));
+    if (PyType_Ready(&bound_once_type) < 0 || PyType_Ready(&wrapped_type) < 0) return NULL;
     if (!is_ready(&empties) || !is_ready(&spans) || !is_ready(&bound_empties) || !is_ready(&bound_spans))
         return NULL;
-    if (PyType_Ready(&wrapped_type) < 0) return NULL;
     return PyModule_Create(&module);
 }

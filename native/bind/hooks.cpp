@@ -1,19 +1,31 @@
 #include "bind/hooks.h"
 
+#include <cstring>
+
 namespace kinetograph::bind {
 
 namespace {
 
 PyObject* hooks[int(Hook::count)];
 
-PyObject* set_hooks(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-    if (nargs != int(Hook::count)) return PyErr_Format(PyExc_TypeError, "set_hooks() expects %d callables", int(Hook::count));
-    for (int i = 0; i < int(Hook::count); ++i) Py_XSETREF(hooks[i], Py_NewRef(args[i]));
-    Py_RETURN_NONE;
+constexpr const char* names[] = {"prepare",       "decorate",      "describe_enter",
+                                 "describe_exit", "observe_enter", "observe_exit"};
+static_assert(sizeof(names) / sizeof(names[0]) == size_t(Hook::count));
+
+PyObject* set_hook(PyObject*, PyObject* args) {
+    const char* name;
+    PyObject* callable;
+    if (!PyArg_ParseTuple(args, "sO:set_hook", &name, &callable)) return nullptr;
+    for (int i = 0; i < int(Hook::count); ++i) {
+        if (std::strcmp(names[i], name) != 0) continue;
+        Py_XSETREF(hooks[i], Py_NewRef(callable));
+        Py_RETURN_NONE;
+    }
+    return PyErr_Format(PyExc_ValueError, "there is no hook %R", PyTuple_GET_ITEM(args, 0));
 }
 
 PyMethodDef functions[] = {
-    {"set_hooks", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(set_hooks)), METH_FASTCALL, nullptr},
+    {"set_hook", set_hook, METH_VARARGS, "set_hook(name, callable, /)\n--\n\nConnect the Python side of scopes."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -14,7 +14,7 @@ PyObject* call_hook_for_result(Hook hook, PyObject* argument);
 // For hooks that speak for the user's own call: an error is the user's to see.
 PyObject* call_hook_vector(Hook hook, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
-// set_hooks(prepare, decorate, describe_enter, describe_exit, observe_enter, observe_exit)
+// Adds set_hook(name, callable), with the names of Hook.
 int add_hooks(PyObject* module);
 
 }  // namespace kinetograph::bind

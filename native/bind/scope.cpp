@@ -111,14 +111,38 @@ PyMethodDef enter_method = {"__enter__", scope_enter, METH_NOARGS, "Begin the sc
 PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(scope_exit)),
                            METH_FASTCALL, "End the scope; an exception passes through."};
 
-PyObject* bound_enter(PyObject* self, void*) {
-    auto* scope = reinterpret_cast<ScopeObject*>(self);
-    return scope->enter ? Py_NewRef(scope->enter) : PyCFunction_New(&enter_method, self);
+// `with` looks __enter__ and __exit__ up on the type and binds them, which for an ordinary method allocates. This
+// descriptor hands out what was bound once for a shared scope.
+struct BoundOnce {
+    PyObject_HEAD
+    PyMethodDef* method;
+    PyObject* ScopeObject::* bound;
+};
+
+PyObject* bound_once_get(PyObject* self, PyObject* scope, PyObject*) {
+    auto* descriptor = reinterpret_cast<BoundOnce*>(self);
+    if (!scope) return Py_NewRef(self);
+    PyObject* bound = reinterpret_cast<ScopeObject*>(scope)->*(descriptor->bound);
+    return bound ? Py_NewRef(bound) : PyCFunction_New(descriptor->method, scope);
 }
 
-PyObject* bound_exit(PyObject* self, void*) {
-    auto* scope = reinterpret_cast<ScopeObject*>(self);
-    return scope->exit ? Py_NewRef(scope->exit) : PyCFunction_New(&exit_method, self);
+PyTypeObject bound_once_type = [] {
+    PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+    type.tp_name = "kinetograph.BoundOnce";
+    type.tp_basicsize = sizeof(BoundOnce);
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    type.tp_descr_get = bound_once_get;
+    return type;
+}();
+
+int add_bound_method(PyMethodDef& method, PyObject* ScopeObject::* bound) {
+    auto* descriptor = PyObject_New(BoundOnce, &bound_once_type);
+    if (!descriptor) return -1;
+    descriptor->method = &method;
+    descriptor->bound = bound;
+    const int result = PyDict_SetItemString(scope_type.tp_dict, method.ml_name, reinterpret_cast<PyObject*>(descriptor));
+    Py_DECREF(descriptor);
+    return result;
 }
 
 // ---- making scopes
@@ -247,8 +271,6 @@ PyObject* scope_name(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<
 PyObject* scope_details(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->details); }
 
 PyGetSetDef scope_getset[] = {
-    {"__enter__", bound_enter, nullptr, nullptr, nullptr},
-    {"__exit__", bound_exit, nullptr, nullptr, nullptr},
     {"name", scope_name, nullptr, "The name the scope is recorded under.", nullptr},
     {"_kind", scope_kind, nullptr, nullptr, nullptr},
     {"_details", scope_details, nullptr, nullptr, nullptr},
@@ -326,7 +348,11 @@ PyMethodDef functions[] = {
 
 int add_scope_types(PyObject* module) {
     shared_scopes = PyDict_New();
-    if (!shared_scopes || PyType_Ready(&scope_type) != 0 || add_scoped_function(module) != 0) return -1;
+    if (!shared_scopes || PyType_Ready(&bound_once_type) != 0 || PyType_Ready(&scope_type) != 0) return -1;
+    if (add_bound_method(enter_method, &ScopeObject::enter) != 0) return -1;
+    if (add_bound_method(exit_method, &ScopeObject::exit) != 0) return -1;
+    PyType_Modified(&scope_type);
+    if (add_scoped_function(module) != 0) return -1;
     // tp_vectorcall makes the type callable although it has no tp_new.
     if (PyModule_AddObjectRef(module, "scope", reinterpret_cast<PyObject*>(&scope_type)) != 0) return -1;
     return PyModule_AddFunctions(module, functions);

@@ -21,6 +21,7 @@ public:
         if (used_ + size > capacity) flush();
     }
     void put_short(std::string_view text) {
+        if (text.empty()) return;  // memcpy wants an address even for no bytes
         std::memcpy(bytes_.get() + used_, text.data(), text.size());
         used_ += text.size();
     }

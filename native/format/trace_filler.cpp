@@ -172,8 +172,8 @@ bool TraceFiller::take_marker(const ParsedEvent& event) {
 }
 
 void TraceFiller::add_name(const ParsedEvent& event) {
-    if (event.pid == spans_pid || event.pid == markers_pid) return;
     const std::string_view what = event.name.inside;
+    if (event.pid == spans_pid && what == "process_sort_index") return;  // of the row of the window
     if (what == "thread_name" && !event.lane_of.empty()) {
         return tracks_.alias(event.pid, event.tid, tracks_.track(event.pid, event.lane_of));
     }

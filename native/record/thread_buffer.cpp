@@ -203,6 +203,7 @@ void Recorder::trim() {
 
 // Keeps what the owners may still be writing to; they give it back themselves.
 void Recorder::rest_after_last_session() {
+    active.fetch_and(~uint32_t(active_sessions), std::memory_order_relaxed);
     trim();
     pool_.shrink();
 }

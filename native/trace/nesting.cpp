@@ -99,6 +99,7 @@ NameTotals totals_by_name(const Trace& trace, const Nesting& nesting) {
     NameTotals totals;
     Groups groups(totals, trace.strings.size());
     for (size_t row = 0; row < trace.size(); ++row) {
+        if (!is_span(trace, row)) continue;
         const size_t group = groups.of(trace.name[row], trace.category[row]);
         const int64_t duration = trace.duration_ns[row];
         totals.count[group] += 1;

@@ -135,7 +135,7 @@ struct Nesting {
 };
 Nesting nest(const Trace& trace);
 
-// Rows grouped by (name, category): counts and times for reports.
+// Spans grouped by (name, category): counts and times for reports.
 struct NameTotals {
     std::vector<uint32_t> name;
     std::vector<uint8_t> category;

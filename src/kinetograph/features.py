@@ -6,17 +6,16 @@ libcupti in particular is left to the part that uses it, because it allows only 
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["Feature", "features"]
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(NamedTuple):
     """One line of the table; `hint` says how to get what is not there."""
 
     name: str
@@ -29,7 +28,7 @@ def features() -> tuple[Feature, ...]:
     """The table of everything Kinetograph can use here.
 
     >>> {feature.name for feature in kg.features() if feature.is_available}
-    {'python', 'native core', 'clock', 'scopes', 'chrome traces'}
+    {'python', 'native core', 'clock'}
     """
     return (
         _python(),
@@ -72,12 +71,12 @@ def _clock() -> Feature:
 
 def _cuda_driver() -> Feature:
     library = _find_library("libcuda.so.1")
-    kernel_module = Path("/proc/driver/nvidia/version")
     if library is None:
         return Feature("cuda driver", False, "libcuda.so.1 not found", "install the NVIDIA driver")
-    if not kernel_module.exists():
+    kernel_module = "/proc/driver/nvidia/version"
+    if not os.path.exists(kernel_module):
         return Feature(
-            "cuda driver", False, f"{library}, but no NVIDIA device", "is a GPU passed to this container?"
+            "cuda driver", False, f"{library}, but no device", "is a GPU passed to this container?"
         )
     return Feature("cuda driver", True, f"{library}, {_first_line(kernel_module)}")
 
@@ -111,25 +110,24 @@ def _installed_version(distribution: str) -> str | None:
         return None
 
 
-def _find_library(name: str) -> Path | None:
+def _find_library(name: str) -> str | None:
     """Where the loader, or a wheel of NVIDIA's, has a library whose file name begins with `name`."""
     for folder in _library_folders():
-        found = sorted(folder.glob(f"{name}*"))
+        found = sorted(glob.glob(os.path.join(glob.escape(folder), f"{name}*")))
         if found:
             return found[-1]
     return None
 
 
-def _library_folders() -> Iterator[Path]:
-    yield from map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")))
+def _library_folders() -> Iterator[str]:
+    yield from filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
     for entry in sys.path:
         # Wheels for CUDA 12 have a folder per library, those for CUDA 13 one for all.
-        yield from Path(entry).glob("nvidia/*/lib")
-    yield Path("/usr/local/cuda/lib64")
-    yield Path("/usr/local/cuda/extras/CUPTI/lib64")
-    machine = os.uname().machine
-    yield from map(Path, (f"/usr/lib/{machine}-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"))
+        yield from glob.glob(os.path.join(glob.escape(entry), "nvidia/*/lib"))
+    yield from ("/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64")
+    yield from (f"/usr/lib/{os.uname().machine}-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 
 
-def _first_line(path: Path) -> str:
-    return path.read_text(errors="replace").partition("\n")[0].strip()
+def _first_line(path: str) -> str:
+    with open(path, errors="replace") as file:
+        return file.readline().strip()

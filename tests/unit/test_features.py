@@ -5,14 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from kinetograph.features import Feature, features
+import kinetograph as kg
+
+if TYPE_CHECKING:
+    from kinetograph.features import Feature
 
 
 def by_name() -> dict[str, Feature]:
-    return {feature.name: feature for feature in features()}
+    return {feature.name: feature for feature in kg.features()}
 
 
 def test_the_core_is_there_with_its_versions() -> None:
@@ -23,14 +27,14 @@ def test_the_core_is_there_with_its_versions() -> None:
 
 
 def test_names_are_unique_and_every_line_says_something() -> None:
-    names = [feature.name for feature in features()]
+    names = [feature.name for feature in kg.features()]
     assert len(names) == len(set(names))
-    assert all(feature.detail for feature in features())
+    assert all(feature.detail for feature in kg.features())
 
 
 def test_looking_opens_no_library_and_imports_no_framework() -> None:
     program = (
-        "import sys, kinetograph.features as f; f.features();"
+        "import sys, kinetograph; kinetograph.features();"
         "maps = open('/proc/self/maps').read();"
         "print([m for m in ('torch', 'triton', 'numpy', 'nvtx') if m in sys.modules],"
         "'libcuda' in maps, 'libcupti' in maps)"
@@ -46,8 +50,10 @@ def test_a_library_is_found_on_the_loaders_path(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kinetograph.features._find_library", lambda name: None)
-    monkeypatch.setattr("kinetograph.features._installed_version", lambda name: None)
+    by_name()  # loads the module, whose name in the package is the function's
+    module = sys.modules["kinetograph.features"]
+    monkeypatch.setattr(module, "_find_library", lambda name: None)
+    monkeypatch.setattr(module, "_installed_version", lambda name: None)
     table = by_name()
     assert table["cupti"].hint == "pip install 'kinetograph[cuda]'"
     assert table["torch"].hint == "pip install 'kinetograph[torch]'"

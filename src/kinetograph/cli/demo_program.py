@@ -1,7 +1,7 @@
 """The program that `kinetograph demo` profiles: a small image pipeline, as one meets them.
 
-Pictures are fetched by asyncio tasks that wait at the same time, decoded by a pool of threads, and counted. It
-shows scopes inside scopes, decorated functions, marks, counters, threads and tasks.
+Pictures are fetched by asyncio tasks that wait at the same time, decoded by a pool of threads, and counted.
+It shows scopes inside scopes, decorated functions, marks, counters, threads and tasks.
 """
 
 from __future__ import annotations

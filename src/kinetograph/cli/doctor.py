@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from kinetograph.features import Feature, features
+import kinetograph as kg
+
+if TYPE_CHECKING:
+    from kinetograph.features import Feature
 
 __all__ = ["doctor"]
 
@@ -17,7 +22,7 @@ def doctor() -> None:
     Example:
       kinetograph doctor
     """
-    table = features()
+    table = kg.features()
     width = max(len(feature.name) for feature in table)
     for feature in table:
         click.echo(_line(feature, width))

@@ -142,8 +142,9 @@ def stop_trace() -> ActivityTraceWrapper:
         if session is None or plan is None:
             raise KinetographError("no trace is running", hint="call prepare_trace, then start_trace")
         _profiler.session = _profiler.plan = None
+        cpu_traces = inbox.close()
         trace = session.stop()
-        merge_cpu_traces(trace, inbox.close())
+        merge_cpu_traces(trace, cpu_traces)
         _describe(trace, plan)
     return ActivityTraceWrapper(trace)
 

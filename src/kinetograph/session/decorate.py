@@ -90,3 +90,6 @@ def _around_async_generator(scope: Any, function: Callable[..., Any]) -> Callabl
                 resume, value = generator.athrow, error
 
     return scoped
+
+
+_native.set_hook("decorate", decorate)

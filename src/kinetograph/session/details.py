@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.session.members import member_of
 from kinetograph.trace.words import RecordScope
@@ -122,3 +123,8 @@ def _type_name(value: Any) -> str:
         return "Scalar"
     name = str(getattr(value, "dtype", "")).removeprefix("torch.")
     return _TYPE_NAMES.get(name, name)
+
+
+_native.set_hook("prepare", prepare)
+_native.set_hook("describe_enter", at_enter)
+_native.set_hook("describe_exit", at_exit)

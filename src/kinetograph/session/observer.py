@@ -203,3 +203,7 @@ def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
     except Exception as error:
         errors.report(callback, error)
         return None
+
+
+_native.set_hook("observe_enter", at_enter)
+_native.set_hook("observe_exit", at_exit)

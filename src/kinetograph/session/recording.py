@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 from collections.abc import Callable, Iterable
 
@@ -109,7 +108,7 @@ class Session:
 
     def _describe(self, trace: Trace) -> None:
         trace.metadata["trace_id"] = self._config.trace_id or os.urandom(16).hex().upper()
-        trace.metadata["host_name"] = socket.gethostname()
+        trace.metadata["host_name"] = os.uname().nodename
         for option, key in _FLAGS.items():
             if getattr(self._config, option):
                 trace.metadata[key] = 1

@@ -23,9 +23,15 @@ def start_cpu_trace(**options: str) -> None:
     kineto.start_trace()
 
 
-def names(wrapper: kineto.ActivityTraceWrapper) -> list[str]:
-    assert wrapper.trace
-    return sorted(event.name for event in wrapper.trace.events)
+def stopped_trace() -> kg.Trace:
+    trace = kineto.stop_trace().trace
+    assert trace is not None
+    return trace
+
+
+def names(trace: kg.Trace | None) -> list[str]:
+    assert trace is not None
+    return sorted(event.name for event in trace.events)
 
 
 def test_registering_and_initialising_are_two_steps() -> None:
@@ -61,7 +67,7 @@ def test_a_trace_holds_scopes_of_all_threads_and_transferred_activities() -> Non
     cpu_trace = TraceWrapper(now, "mine")
     cpu_trace.add_cpu_activity("handed over", ActivityType.CPU_OP, kineto.kineto_ids(), 1, now, now + 500)
     cpu_trace.transfer_cpu_trace(now + 500)
-    assert names(kineto.stop_trace()) == ["handed over", "here", "there"]
+    assert names(stopped_trace()) == ["handed over", "here", "there"]
 
 
 def test_transferred_activities_keep_type_place_times_and_metadata() -> None:
@@ -72,8 +78,7 @@ def test_transferred_activities_keep_type_place_times_and_metadata() -> None:
     kernel = wrapper.add_cpu_activity("gemm", ActivityType.CONCURRENT_KERNEL, place, 42, now, now + 1500)
     kineto.add_metadata(kernel, "registers per thread", "64")
     wrapper.transfer_cpu_trace(now + 2000)
-    trace = kineto.stop_trace().trace
-    assert trace
+    trace = stopped_trace()
     (event,) = trace.events
     assert (event.name, event.category, event.duration_ns) == ("gemm", "kernel", 1500)
     assert (event.start_ns, event.device_index, event.correlation_id) == (now, 0, 42)
@@ -121,8 +126,7 @@ def test_devices_are_refused_unless_the_trace_is_for_the_host_only() -> None:
         kineto.prepare_trace(False, both)
     kineto.prepare_trace(True, both)
     kineto.start_trace()
-    trace = kineto.stop_trace().trace
-    assert trace
+    trace = stopped_trace()
     assert any("CUDA asked for and not recorded" in note.text for note in trace.notes)
 
 
@@ -143,11 +147,9 @@ def test_the_trace_id_and_metadata_stand_in_the_file(tmp_path: Path) -> None:
 def test_metadata_belongs_to_one_trace() -> None:
     start_cpu_trace()
     kineto.add_metadata_json("job", "1")
-    first = kineto.stop_trace().trace
+    first = stopped_trace()
     start_cpu_trace()
-    second = kineto.stop_trace().trace
-    assert first
-    assert second
+    second = stopped_trace()
     assert "job" in first.metadata
     assert "job" not in second.metadata
 
@@ -171,8 +173,7 @@ def test_an_invariant_violation_is_logged_and_noted(caplog: pytest.LogCaptureFix
     kineto.log_invariant_violation("never", "seen before init")
     start_cpu_trace()
     kineto.log_invariant_violation("a <= b", "a was 3", profile_id="p1", group_profile_id="g1")
-    trace = kineto.stop_trace().trace
-    assert trace
+    trace = stopped_trace()
     assert [note.text for note in trace.notes if note.kind == "invariant"] == [
         "a <= b: a was 3 profile=p1 group=g1"
     ]
@@ -186,8 +187,7 @@ def test_a_thread_that_only_tells_its_name_has_a_row() -> None:
     worker = threading.Thread(target=kineto.record_thread_info, name="silent worker")
     worker.start()
     worker.join()
-    trace = kineto.stop_trace().trace
-    assert trace
+    trace = stopped_trace()
     assert any("silent worker" in track.name for track in trace.tracks)
 
 
@@ -199,7 +199,7 @@ def test_stopping_from_another_thread_works() -> None:
     worker = threading.Thread(target=lambda: stopped.append(kineto.stop_trace()))
     worker.start()
     worker.join()
-    assert names(stopped[0]) == ["x"]
+    assert names(stopped[0].trace) == ["x"]
 
 
 def test_a_forked_child_starts_clean_and_the_parent_keeps_its_trace() -> None:
@@ -210,4 +210,4 @@ def test_a_forked_child_starts_clean_and_the_parent_keeps_its_trace() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with kg.scope("parent goes on"):
         pass
-    assert names(kineto.stop_trace()) == ["parent goes on"]
+    assert names(stopped_trace()) == ["parent goes on"]

@@ -15,7 +15,7 @@ def torch_member(class_name: str, name: str, module: str = "torch._C._profiler")
 
 def test_pytorchs_names_are_aliases() -> None:
     assert ProfilerActivity is ActivityType
-    assert ActivityType.PrivateUse1 is ActivityType.PRIVATEUSE1
+    assert ActivityType["PrivateUse1"] is ActivityType.PRIVATEUSE1
 
 
 def test_members_names_and_torchs_members_mean_the_same() -> None:

@@ -1,0 +1,167 @@
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+RECORD_ABI: int = 1
+
+def set_hook(name: str, callable: Callable[..., Any], /) -> None:
+    """Connect the Python side of scopes."""
+
+class ScopedFunction:
+    """A function whose calls are recorded as a scope."""
+    def __init__(self, scope: scope, function: Callable[..., Any], /) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+class scope:
+    """
+    A named span of the program: context manager and decorator, for functions, generators and `async def`.
+
+    >>> with kg.scope("load"):
+    ...     data = read()
+
+    `args` is a text shown with the event, `inputs` are array-likes whose shapes and types are noted when the session
+    asks for shapes, and `metadata` are further values. Without a session it costs one load.
+    """
+    def __new__(
+        cls,
+        name: str,
+        /,
+        args: str | None = None,
+        *,
+        kind: int = ...,
+        inputs: Iterable[Any] | None = None,
+        **metadata: Any,
+    ) -> Self: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def __call__(self, function: _Function) -> _Function: ...
+    @property
+    def name(self) -> str: ...
+
+def mark(name: str, /) -> None:
+    """
+    Record an instant: something happened now.
+
+    >>> kg.mark("cache miss")
+    """
+
+def counter(name: str, value: float, /) -> None:
+    """
+    Record the value of something that goes up and down.
+
+    >>> kg.counter("queue", 12)
+    """
+
+class Trace:
+    """Columns of events and the tables they refer to."""
+
+    def __init__(self, directory: str = "") -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    def column(self, name: str) -> Any: ...
+    def names(self) -> list[str]: ...
+    def args_of(self, row: int) -> str: ...
+    def set_args(self, row: int, args_json: str) -> None: ...
+    def set_link(self, row: int, link: int) -> None: ...
+    @property
+    def categories(self) -> list[str]: ...
+    def processes(self) -> list[tuple[str, str, str, str]]: ...
+    def tracks(self) -> list[tuple[int, str, str, str, int, int, int]]: ...
+    def name_process(
+        self, pid: object, name: str, labels: str = "", sort_index: int | None = None
+    ) -> None: ...
+    def name_track(
+        self,
+        pid: object,
+        tid: object,
+        name: str,
+        sort_index: int | None = None,
+        device_type: int = 0,
+        device_index: int = -1,
+    ) -> None: ...
+    def notes(self) -> list[tuple[str, str]]: ...
+    def add_note(self, kind: str, text: str) -> None: ...
+    def metadata(self) -> list[tuple[str, str]]: ...
+    def set_metadata(self, key: str, json: str) -> None: ...
+    @property
+    def device_properties(self) -> str: ...
+    @device_properties.setter
+    def device_properties(self, arg: str, /) -> None: ...
+    @property
+    def window(self) -> tuple[int, int]: ...
+    @window.setter
+    def window(self, arg: tuple[int, int], /) -> None: ...
+    def append(
+        self,
+        name: str,
+        category: str,
+        kind: int,
+        start_ns: int,
+        duration_ns: int,
+        pid: int | str,
+        tid: int | str,
+        *,
+        track_name: str = "",
+        args_json: str = "",
+        correlation: int = 0,
+        scope: int | None = None,
+        flags: int = 0,
+        sequence: int = -1,
+        device_type: int = 0,
+        device_index: int = -1,
+    ) -> None: ...
+    def sort(self) -> None: ...
+    def totals(
+        self,
+    ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[int]]: ...
+    def write_chrome_json(self, target: int | Callable[[bytes], object], trace_name: str) -> None: ...
+    @staticmethod
+    def read_chrome_json(read: Callable[[], bytes], directory: str = "") -> Trace: ...
+
+class ParseError(ValueError):
+    args: tuple[str, int]
+
+def start_session(
+    all_threads: bool,
+    memory_limit_bytes: int,
+    drop_at_limit: bool,
+    ring_bytes: int,
+    ring_ns: int,
+    spill_directory: str,
+    session_directory: str,
+) -> int: ...
+def stop_session(session: int, scopes: int) -> Trace: ...
+def is_session_running(session: int) -> bool: ...
+def join_session(session: int) -> bool: ...
+def leave_session(session: int) -> bool: ...
+def sessions() -> list[tuple[int, int, bool]]: ...
+def recover(path: str) -> Trace: ...
+def is_recording() -> bool: ...
+def record_device_event(
+    name: str,
+    category: int,
+    start_ns: int,
+    end_ns: int,
+    device_type: int,
+    device_index: int,
+    resource: int,
+    correlation: int,
+    args: bytes,
+) -> None: ...
+def record_instant(name: str, category: int, is_memory: bool, args: bytes) -> None: ...
+def set_observing(on: bool) -> None: ...
+def tick_source() -> str: ...
+def scope_cost_ns() -> float: ...
+def thread_count() -> int: ...
+def memory_bytes() -> int: ...
+def string_count() -> int: ...

@@ -1,0 +1,1 @@
+"""Questions to a trace, each answered by a table. Nothing is drawn here."""

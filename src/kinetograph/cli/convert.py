@@ -1,0 +1,26 @@
+"""`kinetograph convert A B`: the same trace in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kinetograph.trace import load
+
+__all__ = ["convert"]
+
+_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("source", metavar="A", type=_PATH)
+@click.argument("target", metavar="B", type=_PATH)
+def convert(source: Path, target: Path) -> None:
+    """Rewrite trace A as B, in the format of B's suffix.
+
+    \b
+    Example:
+      kinetograph convert trace.json trace.json.gz
+    """
+    load(source).save(target)

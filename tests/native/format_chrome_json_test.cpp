@@ -1,0 +1,247 @@
+#include "check.h"
+#include "traces.h"
+
+using namespace kinetograph;
+using namespace kinetograph::test;
+using trace::Category;
+using trace::EventKind;
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+std::string name_of(const trace::Trace& trace, size_t row) { return std::string(trace.strings[trace.name[row]]); }
+
+void set_args(trace::Trace& trace, size_t row, std::string_view members) {
+    trace.fill<trace::TextRange>(trace.args, {});
+    trace.args[row] = {trace.args_text.size(), members.size()};
+    trace.args_text.append(members.data(), members.size());
+}
+
+// A launch on the host and its kernel, linked to the operator around it.
+trace::Trace gpu_trace() {
+    trace::Trace trace = trace_of({{"aten::mm", 1000, 9000, 0, Category::cpu_op},
+                                   {"cudaLaunchKernel", 2000, 3000, 0, Category::cuda_runtime},
+                                   {"gemm", 5000, 8000, 1, Category::kernel}});
+    trace.tracks[1].device_type = 1;
+    trace.tracks[1].device_index = 0;
+    for (const int64_t correlation : {0, 77, 77}) trace.correlation.push_back(correlation);
+    for (const int32_t link : {-1, 0, 0}) trace.link.push_back(link);
+    set_args(trace, 2, R"("stream":7,"grid":[1,1,1])");
+    return trace;
+}
+
+void check_same_bytes_again(const trace::Trace& trace) {
+    const std::string text = written(trace);
+    CHECK(written(read(text)) == text);
+}
+
+}  // namespace
+
+TEST(a_span_is_written_as_kineto_writes_it) {
+    trace::Trace trace = trace_of({{"step", 1234567, 2345678}});
+    CHECK(contains(written(trace),
+                   R"({"ph":"X","cat":"user_annotation","name":"step","pid":1,"tid":1,"ts":1234.567,"dur":1111.111,)"
+                   R"("args":{"External id":1,"Record function id":0,"Ev Idx":0}})"));
+}
+
+TEST(keys_stand_in_kinetos_order) {
+    trace::Trace trace = trace_of({{"step", 1, 2}});
+    trace.metadata.emplace_back("trace_id", "\"AB\"");
+    const std::string text = written(trace);
+    size_t last = 0;
+    for (const char* key : {"schemaVersion", "deviceProperties", "trace_id", "displayTimeUnit",
+                            "baseTimeNanoseconds", "traceEvents", "traceName"}) {
+        const size_t at = text.find("\"" + std::string(key) + "\":");
+        CHECK(at != text.npos && at > last);
+        last = at;
+    }
+}
+
+TEST(times_count_from_the_three_month_grid) {
+    constexpr int64_t now = 1'763'180'000'000'000'123;
+    const trace::Trace trace = trace_of({{"step", now, now + 1}});
+    const std::string text = written(trace);
+    CHECK(contains(text, "\"baseTimeNanoseconds\":1759300074000000000"));
+    CHECK(contains(text, "\"ts\":3879926000000.123"));
+    CHECK(read(text).start_ns[0] == now);
+}
+
+TEST(the_rank_has_the_space_that_hta_wants) {
+    trace::Trace trace = trace_of({{"step", 1, 2}});
+    trace.metadata.emplace_back("distributedInfo", R"({"backend":"{\"rank\":","rank":3,"ranks":[1]})");
+    const std::string text = written(trace);
+    CHECK(contains(text, R"("{\"rank\":","rank": 3,"ranks":[1])"));
+    CHECK(read(text).metadata[0].second == trace.metadata[0].second);
+    check_same_bytes_again(trace);
+}
+
+TEST(launches_and_kernels_are_joined_by_flows_and_ids) {
+    const std::string text = written(gpu_trace());
+    CHECK(contains(text, R"({"ph":"s","id":77,"pid":1,"tid":1,"ts":2.000,"cat":"ac2g","name":"ac2g"})"));
+    CHECK(contains(text, R"({"ph":"f","id":77,"pid":1,"tid":2,"ts":5.000,"cat":"ac2g","name":"ac2g","bp":"e"})"));
+    CHECK(contains(text, R"("args":{"External id":1,"correlation":77,"stream":7,"grid":[1,1,1]})"));
+    const trace::Trace again = read(text);
+    CHECK(again.link[1] == 0 && again.link[2] == 0 && again.link[0] == -1);
+    CHECK(again.correlation[2] == 77);
+    CHECK(again.args_of(2) == R"("stream":7,"grid":[1,1,1])");
+    CHECK(again.tracks[1].device_type == 1 && again.tracks[1].device_index == 0);
+    check_same_bytes_again(gpu_trace());
+}
+
+TEST(a_launch_without_device_work_starts_no_flow) {
+    trace::Trace trace = gpu_trace();
+    trace.correlation[2] = 78;
+    CHECK(!contains(written(trace), "ac2g"));
+}
+
+TEST(forward_and_backward_operators_are_joined_by_their_number) {
+    trace::Trace trace = trace_of({{"linear", 1000, 5000, 0, Category::cpu_op},
+                                   {"addmm", 2000, 4000, 0, Category::cpu_op},
+                                   {"AddmmBackward0", 9000, 9500, 1, Category::cpu_op}});
+    for (int i = 0; i < 3; ++i) trace.sequence.push_back(12);
+    set_args(trace, 2, "\"Fwd thread id\":1");
+    const std::string text = written(trace);
+    CHECK(contains(text, R"({"ph":"s","id":1,"pid":1,"tid":1,"ts":2.000,"cat":"fwdbwd","name":"fwdbwd"})"));
+    CHECK(contains(text, R"({"ph":"f","id":1,"pid":1,"tid":2,"ts":9.000,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})"));
+    check_same_bytes_again(trace);
+}
+
+TEST(python_functions_get_ids_of_their_parents) {
+    const trace::Trace trace = trace_of({{"a.py(1): f", 0, 9000, 0, Category::python_function},
+                                         {"scope", 1000, 8000},
+                                         {"a.py(2): g", 2000, 3000, 0, Category::python_function}});
+    const std::string text = written(trace);
+    CHECK(contains(text, R"("Python id":1,"Python parent id":null)"));
+    CHECK(contains(text, R"("Python id":2,"Python parent id":1)"));
+    check_same_bytes_again(trace);
+}
+
+TEST(crossing_spans_go_to_lanes_and_come_back_to_their_track) {
+    const trace::Trace trace = trace_of({{"a", 0, 10000}, {"b", 5000, 15000}, {"c", 7000, 17000}, {"d", 20000, 21000}});
+    const std::string text = written(trace);
+    CHECK(contains(text, R"("tid":1500000000,"args":{"name":" lane 1","lane_of":1})"));
+    CHECK(contains(text, R"("name":"c","pid":1,"tid":1500000001)"));
+    CHECK(contains(text, R"("name":"d","pid":1,"tid":1,)"));
+    const trace::Trace again = read(text);
+    CHECK(again.tracks.size() == 1);
+    for (size_t row = 0; row < again.size(); ++row) CHECK(again.track[row] == 0);
+    check_same_bytes_again(trace);
+}
+
+TEST(a_lane_takes_no_tid_that_is_there) {
+    trace::Trace trace = trace_of({{"a", 0, 10}, {"b", 5, 15}, {"x", 1, 2, 1}});
+    trace.tracks[1].tid = "1500000000";
+    CHECK(contains(written(trace), R"("tid":1500000001,"args":{"name":" lane 1")"));
+    check_same_bytes_again(trace);
+}
+
+TEST(instants_counters_and_memory_keep_their_kind) {
+    trace::Trace trace = trace_of({{"mark", 1000, 1000, 0, Category::user_annotation, EventKind::instant},
+                                   {"loss", 2000, 2000, 0, Category::counter, EventKind::counter},
+                                   {"[memory]", 3000, 3000, 0, Category::cpu_instant_event, EventKind::memory}});
+    set_args(trace, 1, "\"value\":2.5");
+    set_args(trace, 2, "\"Addr\":1,\"Bytes\":-4");
+    const std::string text = written(trace);
+    CHECK(contains(text, R"({"ph":"i","s":"t","cat":"user_annotation","name":"mark","pid":1,"tid":1,"ts":1.000})"));
+    CHECK(contains(text, R"({"ph":"C","cat":"counter","name":"loss","pid":1,"tid":1,"ts":2.000,"args":{"value":2.5}})"));
+    const trace::Trace again = read(text);
+    for (size_t row = 0; row < 3; ++row) CHECK(again.kind[row] == trace.kind[row]);
+    check_same_bytes_again(trace);
+}
+
+TEST(flags_scopes_notes_names_and_window_survive) {
+    trace::Trace trace = trace_of({{"open", 1000, 9000}, {"x", 2000, 3000, 1}});
+    trace.flags[0] = trace::event_unfinished | trace::event_async;
+    trace.scope[1] = 1;
+    trace.notes.push_back({"dropped", "3 \"events\"\n"});
+    trace.processes[0] = {"1", "py\xC3\xA9", "CPU", "12"};
+    trace.tracks[0].name = "thread 1 (main)";
+    trace.tracks[1].parent = 0;
+    trace.tracks[1].sort_index = "1";
+    trace.window_start_ns = 500;
+    trace.window_end_ns = 9500;
+    trace.device_properties = R"([{"id":0}])";
+    const std::string text = written(trace);
+    CHECK(contains(text, "\"finished\":false"));
+    const trace::Trace again = read(text);
+    CHECK(again.flags[0] == trace.flags[0] && again.scope[1] == 1);
+    CHECK(again.notes.size() == 1 && again.notes[0].text == trace.notes[0].text);
+    CHECK(again.processes[0].name == trace.processes[0].name && again.processes[0].sort_index == "12");
+    CHECK(again.tracks[1].parent == 0 && again.tracks[0].name == "thread 1 (main)");
+    CHECK(again.window_start_ns == 500 && again.window_end_ns == 9500);
+    CHECK(again.device_properties == trace.device_properties);
+    check_same_bytes_again(trace);
+}
+
+TEST(names_of_any_bytes_give_a_file_that_can_be_read) {
+    std::string every_byte;
+    for (int i = 0; i < 256; ++i) every_byte += static_cast<char>(i);
+    const trace::Trace trace = trace_of({{every_byte, 1, 2}, {std::string(3 << 20, 'x'), 3, 4}});
+    const std::string text = written(trace);
+    CHECK(name_of(read(text), 0).substr(0, 128) == every_byte.substr(0, 128));
+    CHECK(name_of(read(text), 1).size() == 3 << 20);
+    check_same_bytes_again(trace);
+}
+
+TEST(pieces_may_break_anywhere) {
+    trace::Trace trace = gpu_trace();
+    trace.notes.push_back({"clock", "\xE2\x82\xAC"});
+    const std::string text = "\xEF\xBB\xBF" + written(trace);
+    for (const size_t piece : {1, 2, 3, 7, 16, 1000}) CHECK("\xEF\xBB\xBF" + written(read(text, piece)) == text);
+}
+
+TEST(keys_may_come_in_any_order_and_layout) {
+    const trace::Trace trace = read(R"( {
+      "traceEvents" : [
+        { "args" : { "External id" : 9 , "a" : [ 1 , 2 ] , "correlation" : 5 } , "dur" : 1.5 , "ts" : 2 ,
+          "tid" : "worker \u0031" , "pid" : 3 , "name" : "x" , "cat" : "cpu_op" , "ph" : "X" }
+      ] ,
+      "baseTimeNanoseconds" : 1000000 , "mine" : { "b" : [ true , null ] }
+    } )");
+    CHECK(trace.size() == 1);
+    CHECK(trace.start_ns[0] == 1002000 && trace.duration_ns[0] == 1500);
+    CHECK(trace.args_of(0) == "\"a\":[1,2]");
+    CHECK(trace.correlation[0] == 5);
+    CHECK(trace.tracks[0].tid == "\"worker 1\"");
+    CHECK(trace.metadata[0].second == R"({"b":[true,null]})");
+}
+
+TEST(an_array_of_events_is_a_trace) {
+    CHECK(read(R"([{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}])").size() == 1);
+    CHECK(read("[]").size() == 0);
+}
+
+TEST(begins_and_ends_become_spans) {
+    const trace::Trace trace = read(R"([
+      {"ph":"B","name":"outer","ts":1,"pid":1,"tid":1,"args":{"a":1}},
+      {"ph":"B","name":"inner","ts":2,"pid":1,"tid":1},
+      {"ph":"E","ts":3,"pid":1,"tid":1},
+      {"ph":"E","ts":5,"pid":1,"tid":1,"args":{"b":2}},
+      {"ph":"E","ts":6,"pid":1,"tid":1},
+      {"ph":"B","name":"open","ts":7,"pid":1,"tid":1},
+      {"ph":"i","name":"last","ts":9,"pid":1,"tid":1}])");
+    CHECK(trace.duration_ns[0] == 4000 && trace.duration_ns[1] == 1000);
+    CHECK(trace.args_of(0) == "\"a\":1,\"b\":2");
+    CHECK(trace.duration_ns[2] == 2000 && trace.flags[2] == trace::event_unfinished);
+    CHECK(trace.notes.size() == 1);
+}
+
+TEST(what_cannot_be_kept_is_noted) {
+    const trace::Trace trace = read(R"([
+      {"ph":"b","name":"async","ts":1,"pid":1,"tid":1},
+      {"ph":"s","cat":"mine","id":1,"ts":1,"pid":1,"tid":1},
+      {"ph":"X","name":"no time","pid":1,"tid":1},
+      {"name":"no phase"}])");
+    CHECK(trace.size() == 0);
+    CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "unread");
+    CHECK(contains(trace.notes[0].text, "1 of phase b") && contains(trace.notes[0].text, "1 of a flow"));
+}
+
+TEST(a_million_bytes_of_args_are_one_event) {
+    const std::string value(1 << 20, 'v');
+    const std::string text = R"([{"ph":"X","ts":1,"pid":1,"tid":1,"args":{"k":")" + value + "\"}}]";
+    CHECK(read(text, 100).args_of(0).size() == value.size() + 6);
+}
+
+CHECK_MAIN

@@ -1,0 +1,105 @@
+// Every wrong text is refused with the place and the reason; none is refused twice differently by its pieces.
+#include "check.h"
+#include "traces.h"
+
+using namespace kinetograph;
+using namespace kinetograph::test;
+
+namespace {
+
+struct Refusal {
+    size_t offset;
+    std::string reason;
+};
+
+Refusal refusal(std::string_view text, size_t piece) {
+    try {
+        read(text, piece);
+    } catch (const format::ParseError& error) {
+        return {error.offset, error.what()};
+    }
+    std::fprintf(stderr, "accepted: %.*s\n", static_cast<int>(std::min<size_t>(text.size(), 200)), text.data());
+    CHECK(!"the text should have been refused");
+    return {};
+}
+
+void check_refused(std::string_view text, size_t offset, std::string_view reason) {
+    for (const size_t piece : {size_t(1), size_t(3), text.size() + 1}) {
+        const Refusal got = refusal(text, piece);
+        if (got.offset != offset || got.reason.find(reason) == got.reason.npos) {
+            std::fprintf(stderr, "%.80s: at %zu: %s\n", text.data(), got.offset, got.reason.c_str());
+        }
+        CHECK(got.offset == offset);
+        CHECK(got.reason.find(reason) != got.reason.npos);
+    }
+}
+
+}  // namespace
+
+TEST(what_is_no_trace_is_refused) {
+    check_refused("", 0, "empty");
+    check_refused("  \n", 3, "empty");
+    check_refused("hello", 0, "expected a trace");
+    check_refused("\"text\"", 0, "expected a trace");
+    check_refused("{}", 2, "no \"traceEvents\"");
+    check_refused("{\"a\":1}", 7, "no \"traceEvents\"");
+    check_refused("{\"traceEvents\":{}}", 15, "to be an array");
+    check_refused("[1]", 1, "expected an event");
+}
+
+TEST(truncated_text_is_refused_at_its_end) {
+    const std::string text = R"({"traceEvents":[{"ph":"X","name":"a\n","ts":1.5e1,"args":{"k":[true,null,-1]}}],"x":1})";
+    for (size_t length = 1; length < text.size(); ++length) {
+        const Refusal got = refusal(std::string_view(text).substr(0, length), 5);
+        CHECK(got.offset == length);
+        CHECK(got.reason.find("ends in the middle") != got.reason.npos);
+    }
+}
+
+TEST(text_after_the_trace_is_refused) {
+    check_refused("[] x", 3, "after the end");
+    check_refused(std::string_view("[]\0", 3), 2, "after the end");
+}
+
+TEST(wrong_tokens_are_refused_where_they_stand) {
+    check_refused("{\"a\" 1}", 5, "expected ':'");
+    check_refused("{\"a\":1 \"b\"", 7, "expected '}'");
+    check_refused("{\"a\":tru }", 8, "expected a value");
+    check_refused("{\"a\":01}", 6, "expected '}'");
+    check_refused("{\"a\":-}", 6, "expected a digit");
+    check_refused("{\"a\":1.}", 7, "expected a digit");
+    check_refused("{\"a\":1e}", 7, "expected a digit");
+    check_refused("{\"a\":NaN}", 5, "expected a digit");
+    check_refused("{\"a\":[1,]}", 8, "expected a digit");
+    check_refused("{a:1}", 1, "expected '\"'");
+}
+
+TEST(wrong_strings_are_refused) {
+    check_refused("{\"a\":\"\n\"}", 6, "control character");
+    check_refused(std::string_view("{\"a\":\"\0\"}", 9), 6, "control character");
+    check_refused(R"({"a":"\x"})", 7, "unknown escape");
+    check_refused(R"({"a":"\u12g4"})", 10, "hexadecimal");
+}
+
+TEST(wrong_events_are_refused) {
+    check_refused(R"([{"ts":"1"}])", 7, "expected a digit");
+    check_refused(R"([{"ts":1e40}])", 7, "out of range");
+    check_refused(R"([{"ph":"X","args":[]}])", 18, "args to be an object");
+    check_refused(R"([{"pid":{}}])", 8, "expected a digit");
+    check_refused(R"([{"name":1}])", 9, "expected '\"'");
+    check_refused(R"({"baseTimeNanoseconds":1.5,"traceEvents":[]})", 26, "expected baseTimeNanoseconds");
+}
+
+TEST(a_base_that_pushes_times_out_of_range_is_refused) {
+    const std::string text = R"({"traceEvents":[{"ph":"X","ts":2000000000000000}],"baseTimeNanoseconds":1000000000000000000})";
+    check_refused(text, text.size(), "out of range");
+}
+
+TEST(nesting_beyond_the_limit_is_refused) {
+    const std::string deep = "{\"a\":" + std::string(200, '[');
+    check_refused(deep, 5 + 128, "nested deeper");
+    const std::string fine = "{\"a\":" + std::string(128, '[') + std::string(128, ']') + ",\"traceEvents\":[]}";
+    CHECK(read(fine).size() == 0);
+}
+
+CHECK_MAIN
