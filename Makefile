@@ -14,7 +14,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find native src/kinetograph -ty
 CPP := $(shell find native tests/native benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c')
 INSTALLED := $(VENV)/.installed
 STUB := src/kinetograph/_native.pyi
-SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PATH := $(abspath $(BIN)):$(PATH)

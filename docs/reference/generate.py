@@ -5,25 +5,37 @@ import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import click
 
 import kinetograph as kg
 from kinetograph.cli import main as command
+from kinetograph.session.later import Later
 
 HERE = Path(__file__).parent
 HEADER = "<!-- Written by generate.py from the code; do not edit. -->\n"
 
 
 def python_page() -> str:
+    things = {name: getattr(kg, name) for name in sorted(kg.__all__, key=str.lower)}
     parts = [HEADER, "# Python\n", "`import kinetograph as kg`\n"]
-    for name in sorted(kg.__all__, key=str.lower):
-        parts.extend(entry(f"kg.{name}", getattr(kg, name)))
-    return "\n".join(parts)
+    for name, thing in things.items():
+        if not isinstance(thing, Later):
+            parts.extend(entry(name, thing))
+    parts.append("## Not available yet\n")
+    parts.extend(
+        f"- `kg.{name}`: {thing.__doc__}" for name, thing in things.items() if isinstance(thing, Later)
+    )
+    return "\n".join(parts) + "\n"
 
 
 def entry(name: str, thing: object) -> Iterator[str]:
-    yield f"## `{name}{signature(thing)}`\n"
+    yield f"## `kg.{name}{signature(thing)}`\n"
+    own_name = getattr(thing, "__name__", name).rpartition(".")[2]
+    if own_name != name:
+        yield f"Another name of `kg.{own_name}`.\n"
+        return
     yield from paragraphs(thing)
     if inspect.isclass(thing):
         yield from members(thing)
@@ -35,26 +47,33 @@ def members(cls: type) -> Iterator[str]:
     if issubclass(cls, enum.Enum):
         yield ", ".join(f"`{member.name}` = {member.value}" for member in cls) + "\n"
         return
-    for name, member in vars(cls).items():
-        if is_public_and_documented(name, member):
+    public = {name: member for name, member in vars(cls).items() if is_public(name, member)}
+    for name, member in public.items():
+        if inspect.getdoc(member):
             yield f"- `.{name}{signature(member)}`: {first_sentence(member)}"
-    yield ""
+    plain = [f"`.{name}`" for name, member in public.items() if not inspect.getdoc(member)]
+    if plain:
+        yield f"- {', '.join(plain)}"
+    if public:
+        yield ""
 
 
-def module_members(module: object) -> Iterator[str]:
-    for name in sorted(getattr(module, "__all__", ())):
+def module_members(module: ModuleType) -> Iterator[str]:
+    for name in sorted(module.__all__):
         member = getattr(module, name)
-        yield f"- `{name}{signature(member)}`: {first_sentence(member)}"
+        sentence = first_sentence(member) if is_public(name, member) else ""
+        yield f"- `{name}{signature(member)}`{': ' if sentence else ''}{sentence}"
     yield ""
 
 
-def is_public_and_documented(name: str, member: object) -> bool:
-    return not name.startswith("_") and bool(inspect.getdoc(member))
+def is_public(name: str, member: object) -> bool:
+    """Whether it is part of the surface rather than a value with the docstring of its type."""
+    return not name.startswith("_") and (isinstance(member, (property, classmethod)) or callable(member))
 
 
 def signature(thing: object) -> str:
     """As Python shows it, without the annotations that belong to type checkers."""
-    if not callable(thing) or inspect.ismodule(thing):
+    if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, enum.Enum)):
         return ""
     try:
         parameters = inspect.signature(thing).parameters.values()

@@ -114,7 +114,8 @@ uint64_t ticks_in(int64_t ns) noexcept {
 namespace {
 
 double rate_between(const ClockAnchor& from, const ClockAnchor& to) {
-    return double(to.raw_ns - from.raw_ns) / double(int64_t(to.ticks - from.ticks));
+    const double rate = double(to.raw_ns - from.raw_ns) / double(int64_t(to.ticks - from.ticks));
+    return rate > 1e-3 && rate < 1e3 ? rate : 1.0;  // no clock ticks faster or slower than that
 }
 
 // Suspend stops CLOCK_MONOTONIC_RAW but maybe not the TSC: then the long baseline is spoilt, and shows it by

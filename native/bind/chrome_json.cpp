@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "bind/gil.h"
 #include "bind/text.h"
 #include "bind/trace.h"
 #include "format/chrome_json.h"
@@ -36,7 +37,7 @@ class CallableSink final : public format::Sink {
 public:
     explicit CallableSink(nb::handle target) : target_(target) {}
     void write(std::string_view block) override {
-        const nb::gil_scoped_acquire gil;
+        const WithGil gil;
         target_(nb::bytes(block.data(), block.size()));
     }
 
@@ -45,7 +46,7 @@ private:
 };
 
 void write_without_gil(const trace::Trace& trace, format::Sink& sink, const std::string& name) {
-    const nb::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     format::write_chrome_json(trace, sink, name);
 }
 
@@ -76,13 +77,13 @@ void write_trace(TraceObject& self, nb::object target, nb::str trace_name) {
 nb::object read_trace(nb::object read, std::string directory) {
     nb::object piece;  // keeps the bytes alive until the next ones
     const format::Source source = [&]() -> std::string_view {
-        const nb::gil_scoped_acquire gil;
+        const WithGil gil;
         piece = read();
-        const auto bytes = nb::cast<nb::bytes>(piece);
-        return {bytes.c_str(), bytes.size()};
+        if (!PyBytes_Check(piece.ptr())) throw nb::type_error("expected read() to return bytes");
+        return {PyBytes_AS_STRING(piece.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(piece.ptr()))};
     };
     trace::Trace trace = [&] {
-        const nb::gil_scoped_release no_gil;
+        const WithoutGil no_gil;
         return format::read_chrome_json(source, trace::Storage{std::move(directory)});
     }();
     return wrap_trace(std::move(trace));

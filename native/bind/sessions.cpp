@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "bind/gil.h"
 #include "bind/python_thread.h"
 #include "bind/trace.h"
 #include "record/recorder.h"
@@ -52,7 +53,7 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
 
 nb::object stop_session(uint64_t id, uint32_t scopes) {
     trace::Trace trace = [&] {
-        nb::gil_scoped_release unlocked;
+        const WithoutGil unlocked;
         return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns()});
     }();
     return wrap_trace(std::move(trace));
@@ -61,7 +62,7 @@ nb::object stop_session(uint64_t id, uint32_t scopes) {
 nb::object recover(const std::string& path) {
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
-            nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             return trace::build_trace(record::recover_session_file(path));
         }();
         return wrap_trace(std::move(trace));

@@ -1,5 +1,5 @@
-// Text between Python and the trace. Names may hold bytes that are no UTF-8, and str may hold lone surrogates;
-// neither may raise.
+// Text between Python and the trace. Names may hold bytes that are no UTF-8, and str may hold lone
+// surrogates; neither may raise.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -33,7 +33,9 @@ nb::object view(const trace::Column<T>& column, std::shared_ptr<Owner> owner) {
 // None for an optional column that no event needs.
 nb::object column(TraceObject& self, std::string_view name) {
     const std::shared_ptr<trace::Trace> trace = self.share();
-    const auto optional = [&](const auto& values) { return values.empty() ? nb::none() : view(values, trace); };
+    const auto optional = [&](const auto& values) {
+        return values.empty() ? nb::none() : view(values, trace);
+    };
     if (name == "start_ns") return view(trace->start_ns, trace);
     if (name == "duration_ns") return view(trace->duration_ns, trace);
     if (name == "name") return view(trace->name, trace);
@@ -70,8 +72,8 @@ nb::list processes(const TraceObject& self) {
 nb::list tracks(const TraceObject& self) {
     nb::list rows;
     for (const trace::Track& track : self.trace().tracks) {
-        rows.append(nb::make_tuple(track.process, track.tid, to_python(track.name), track.sort_index, track.parent,
-                                   track.device_type, track.device_index));
+        rows.append(nb::make_tuple(track.process, track.tid, to_python(track.name), track.sort_index,
+                                   track.parent, track.device_type, track.device_index));
     }
     return rows;
 }
@@ -86,7 +88,8 @@ nb::list notes(const TraceObject& self) {
 
 nb::list metadata(const TraceObject& self) {
     nb::list rows;
-    for (const auto& [key, json] : self.trace().metadata) rows.append(nb::make_tuple(to_python(key), to_python(json)));
+    for (const auto& [key, json] : self.trace().metadata)
+        rows.append(nb::make_tuple(to_python(key), to_python(json)));
     return rows;
 }
 
@@ -132,8 +135,8 @@ void name_process(TraceObject& self, nb::object pid, nb::str name, nb::str label
     process.sort_index = sort_index ? std::to_string(*sort_index) : "";
 }
 
-void name_track(TraceObject& self, nb::object pid, nb::object tid, nb::str name, std::optional<int64_t> sort_index,
-                uint8_t device_type, int32_t device_index) {
+void name_track(TraceObject& self, nb::object pid, nb::object tid, nb::str name,
+                std::optional<int64_t> sort_index, uint8_t device_type, int32_t device_index) {
     trace::Trace& trace = self.change_rows();
     trace::Track& track = trace.tracks[self.tracks().track(json_scalar(pid), json_scalar(tid))];
     track.name = from_python(name);
@@ -173,10 +176,11 @@ void append_details(trace::Trace& trace, const format::EventArgs& args, const De
 // Rows come in any order; sort() puts them where they belong.
 void append(TraceObject& self, nb::str name, std::string_view category, uint8_t kind, int64_t start_ns,
             int64_t duration_ns, nb::object pid, nb::object tid, nb::str track_name, nb::str args_json,
-            int64_t correlation, std::optional<uint8_t> scope, uint8_t flags, int64_t sequence, uint8_t device_type,
-            int32_t device_index) {
+            int64_t correlation, std::optional<uint8_t> scope, uint8_t flags, int64_t sequence,
+            uint8_t device_type, int32_t device_index) {
     const format::EventArgs args = format::parse_event_args(from_python(args_json));
-    const std::string pid_json = json_scalar(pid), tid_json = json_scalar(tid), event_name = from_python(name);
+    const std::string pid_json = json_scalar(pid), tid_json = json_scalar(tid),
+                      event_name = from_python(name);
     trace::Trace& trace = self.change_rows();
     const uint32_t track_index = self.tracks().track(pid_json, tid_json);
     trace.start_ns.push_back(start_ns);
@@ -210,7 +214,9 @@ nb::tuple totals(TraceObject& self) {
 
 }  // namespace
 
-nb::object wrap_trace(trace::Trace&& trace) { return nb::cast(new TraceObject(std::move(trace)), nb::rv_policy::take_ownership); }
+nb::object wrap_trace(trace::Trace&& trace) {
+    return nb::cast(new TraceObject(std::move(trace)), nb::rv_policy::take_ownership);
+}
 
 void bind_trace(nb::module_& module) {
     nb::class_<TraceObject>(module, "Trace", "Columns of events and the tables they refer to.")
@@ -229,8 +235,7 @@ void bind_trace(nb::module_& module) {
         .def("set_link", &set_link, "row"_a, "link"_a)
         .def_prop_ro("categories", [](const TraceObject& self) { return self.trace().categories; })
         .def("processes", &processes, nb::sig("def processes(self) -> list[tuple[str, str, str, str]]"))
-        .def("tracks", &tracks,
-             nb::sig("def tracks(self) -> list[tuple[int, str, str, str, int, int, int]]"))
+        .def("tracks", &tracks, nb::sig("def tracks(self) -> list[tuple[int, str, str, str, int, int, int]]"))
         .def("name_process", &name_process, "pid"_a, "name"_a, "labels"_a = "", "sort_index"_a = nb::none())
         .def("name_track", &name_track, "pid"_a, "tid"_a, "name"_a, "sort_index"_a = nb::none(),
              "device_type"_a = 0, "device_index"_a = -1)
@@ -244,7 +249,8 @@ void bind_trace(nb::module_& module) {
         .def("metadata", &metadata, nb::sig("def metadata(self) -> list[tuple[str, str]]"))
         .def("set_metadata", &set_metadata, "key"_a, "json"_a)
         .def_prop_rw(
-            "device_properties", [](const TraceObject& self) { return to_python(self.trace().device_properties); },
+            "device_properties",
+            [](const TraceObject& self) { return to_python(self.trace().device_properties); },
             [](TraceObject& self, nb::str json) {
                 self.change_texts().device_properties = format::compact_json(from_python(json));
             },
@@ -258,22 +264,26 @@ void bind_trace(nb::module_& module) {
                 self.change_texts().window_start_ns = window.first;
                 self.change_texts().window_end_ns = window.second;
             })
-        .def("append", &append, "name"_a, "category"_a, "kind"_a, "start_ns"_a, "duration_ns"_a, "pid"_a, "tid"_a,
-             nb::kw_only(), "track_name"_a = "", "args_json"_a = "", "correlation"_a = 0, "scope"_a = nb::none(),
-             "flags"_a = 0, "sequence"_a = -1, "device_type"_a = 0, "device_index"_a = -1,
+        .def("append", &append, "name"_a, "category"_a, "kind"_a, "start_ns"_a, "duration_ns"_a, "pid"_a,
+             "tid"_a, nb::kw_only(), "track_name"_a = "", "args_json"_a = "", "correlation"_a = 0,
+             "scope"_a = nb::none(), "flags"_a = 0, "sequence"_a = -1, "device_type"_a = 0,
+             "device_index"_a = -1,
              nb::sig("def append(self, name: str, category: str, kind: int, start_ns: int, duration_ns: int, "
                      "pid: int | str, tid: int | str, *, track_name: str = '', args_json: str = '', "
                      "correlation: int = 0, scope: int | None = None, flags: int = 0, sequence: int = -1, "
                      "device_type: int = 0, device_index: int = -1) -> None"))
         .def("sort", [](TraceObject& self) { trace::sort_events(self.change_rows()); })
-        .def("totals", &totals,
-             nb::sig("def totals(self) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], "
-                     "list[int]]"))
+        .def(
+            "totals", &totals,
+            nb::sig(
+                "def totals(self) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], "
+                "list[int]]"))
         .def("write_chrome_json", &write_trace, "target"_a, "trace_name"_a,
              nb::sig("def write_chrome_json(self, target: int | typing.Callable[[bytes], object], "
                      "trace_name: str) -> None"))
-        .def_static("read_chrome_json", &read_trace, "read"_a, "directory"_a = "",
-                    nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
+        .def_static(
+            "read_chrome_json", &read_trace, "read"_a, "directory"_a = "",
+            nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
     bind_parse_error(module);
 }
 

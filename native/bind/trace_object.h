@@ -11,8 +11,8 @@
 
 namespace kinetograph::bind {
 
-// Views handed to NumPy share the trace, and so do writers, which run without the GIL. What they look at stays as
-// it is: a change meanwhile is made to a copy. All methods need the GIL.
+// Views handed to NumPy share the trace, and so do writers, which run without the GIL. What they look at
+// stays as it is: a change meanwhile is made to a copy. All methods need the GIL.
 class TraceObject {
 public:
     explicit TraceObject(trace::Trace&& trace) : trace_(std::make_shared<trace::Trace>(std::move(trace))) {}

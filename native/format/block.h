@@ -39,7 +39,8 @@ public:
         put_number(magnitude / 1000);
         const auto fraction = static_cast<uint32_t>(magnitude % 1000);
         const char tail[4] = {'.', static_cast<char>('0' + fraction / 100),
-                              static_cast<char>('0' + fraction / 10 % 10), static_cast<char>('0' + fraction % 10)};
+                              static_cast<char>('0' + fraction / 10 % 10),
+                              static_cast<char>('0' + fraction % 10)};
         put_short({tail, 4});
     }
 
@@ -90,8 +91,10 @@ private:
     }
     static const char* pair(uint64_t value) {
         static constexpr char pairs[] =
-            "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-            "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+            "000102030405060708091011121314151617181920212223242526272829303132333435363738394041424344454647"
+            "4849"
+            "505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+            "9899";
         return pairs + value * 2;
     }
 

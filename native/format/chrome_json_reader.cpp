@@ -27,7 +27,8 @@ public:
         }
         const char after = cursor_.whole([this] { return cursor_.peek(); });
         if (after != '\0' || cursor_.at() != window_.end()) cursor_.fail("text after the end of the trace");
-        if (!filler_.finish()) cursor_.fail_at(cursor_.at(), "baseTimeNanoseconds puts the times out of range");
+        if (!filler_.finish())
+            cursor_.fail_at(cursor_.at(), "baseTimeNanoseconds puts the times out of range");
         return filler_.take();
     }
 
@@ -43,7 +44,8 @@ private:
         constexpr std::string_view mark = "\xEF\xBB\xBF";
         const bool may_follow = cursor_.peek() == mark[0] && !window_.is_complete();
         if (may_follow && window_.end() - cursor_.at() < 3) throw NeedMore{};
-        if (std::string_view(cursor_.at(), mark.size()) == mark) cursor_.go_back_to(cursor_.at() + mark.size());
+        if (std::string_view(cursor_.at(), mark.size()) == mark)
+            cursor_.go_back_to(cursor_.at() + mark.size());
     }
 
     void read_document() {
@@ -64,8 +66,10 @@ private:
     }
 
     void open_document() {
-        if (cursor_.peek() == '\0' && cursor_.at() == window_.end()) cursor_.fail_at(cursor_.at(), "the text is empty");
-        if (!cursor_.pass_if('{')) cursor_.fail("expected a trace, an object in braces or an array of events");
+        if (cursor_.peek() == '\0' && cursor_.at() == window_.end())
+            cursor_.fail_at(cursor_.at(), "the text is empty");
+        if (!cursor_.pass_if('{'))
+            cursor_.fail("expected a trace, an object in braces or an array of events");
     }
 
     void require_events(bool has_events) {
@@ -90,7 +94,8 @@ private:
     }
 
     void take(const Member& member) {
-        if (member.key == "schemaVersion" || member.key == "displayTimeUnit" || member.key == "traceName") return;
+        if (member.key == "schemaVersion" || member.key == "displayTimeUnit" || member.key == "traceName")
+            return;
         if (member.key == "deviceProperties") return filler_.set_device_properties(member.value);
         if (member.key == "baseTimeNanoseconds") return take_base_time(member.value);
         if (member.key == "kinetograph") return take_notes();

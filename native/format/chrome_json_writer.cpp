@@ -9,13 +9,13 @@ namespace kinetograph::format {
 
 namespace {
 
-// Kineto counts times from a grid of three months, so that all ranks of a job share the origin and microseconds
-// keep their decimals in a double.
+// Kineto counts times from a grid of three months, so that all ranks of a job share the origin and
+// microseconds keep their decimals in a double.
 constexpr int64_t grid_ns = 7889238LL * 1'000'000'000LL;
 
 int64_t first_start_ns(const trace::Trace& trace) {
     int64_t first = trace.window_end_ns != 0 ? trace.window_start_ns : INT64_MAX;
-    if (trace.size() > 0) first = std::min(first, *std::min_element(trace.start_ns.begin(), trace.start_ns.end()));
+    trace::each_row(trace, [&](size_t row) { first = std::min(first, trace.start_ns[row]); });
     return first == INT64_MAX ? 0 : first;
 }
 
@@ -24,8 +24,8 @@ int64_t base_time_ns(const trace::Trace& trace, int64_t first_ns) {
     return std::max<int64_t>(first_ns, 0) / grid_ns * grid_ns;
 }
 
-// HTA finds the rank with a pattern that wants a space. A quote inside a JSON string is escaped, so behind { or ,
-// only a key can match.
+// HTA finds the rank with a pattern that wants a space. A quote inside a JSON string is escaped, so behind {
+// or , only a key can match.
 std::string with_rank_space(std::string text) {
     constexpr std::string_view key = "\"rank\":";
     for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {

@@ -170,7 +170,7 @@ bool EventParser::take_event_argument(std::string_view key) {
     }
     if (key == argument::scope) {
         value = integer_value();
-        if (!value || *value < 0 || *value > UINT8_MAX) return false;
+        if (!value || *value < 0 || *value > uint8_t(RecordScope::static_runtime_model)) return false;
         event_.scope = value;
         return true;
     }

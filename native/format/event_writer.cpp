@@ -12,7 +12,6 @@ namespace {
 
 // Enough for every part of an event but its name and its arguments.
 constexpr size_t short_parts_bytes = 1024;
-constexpr size_t rows_between_drops = 1 << 16;
 constexpr uint64_t first_lane_tid = 1'500'000'000;  // above Linux's thread ids, below 2^31
 
 std::string head(const char* phase, const std::string& category) {
@@ -49,14 +48,14 @@ void EventWriter::find_lanes() {
         add_place(track, trace_.tracks[track].tid);
     }
     uint64_t next_tid = first_lane_tid;
-    for (size_t row = 0; row < trace_.size(); ++row) {
+    trace::each_row(trace_, [&](size_t row) {
         const uint32_t track = trace_.track[row];
         if (row > 0 && track != trace_.track[row - 1]) lanes_.enter_track();
-        if (trace_.kind[row] != uint8_t(EventKind::span)) continue;
-        if (lanes_.lane_of(trace_.start_ns[row], trace_.end_ns(row)) < places_[track].size()) continue;
+        if (trace_.kind[row] != uint8_t(EventKind::span)) return;
+        if (lanes_.lane_of(trace_.start_ns[row], trace_.end_ns(row)) < places_[track].size()) return;
         while (tids.contains(std::to_string(next_tid))) ++next_tid;
         add_place(track, std::to_string(next_tid++));
-    }
+    });
     lanes_.enter_track();
 }
 
@@ -64,9 +63,9 @@ void EventWriter::number_owners() {
     if (trace_.link.empty()) return;
     external_ids_.resize(trace_.size());
     uint32_t id = 0;
-    for (size_t row = 0; row < trace_.size(); ++row) {
+    trace::each_row(trace_, [&](size_t row) {
         if (owns_external_id(trace_.category[row], trace_.kind[row])) external_ids_[row] = ++id;
-    }
+    });
 }
 
 void EventWriter::put_separator() {
@@ -84,7 +83,8 @@ void EventWriter::write_names(int64_t at_ns) {
 
 void EventWriter::write_process(const trace::Process& process) {
     const std::string place = ",\"pid\":" + process.pid + ",\"tid\":0";
-    write_name("process_name", place, "\"name\":" + quoted(process.name));
+    const bool has_name = !process.name.empty();
+    write_name(has_name ? "process_name" : unnamed_process, place, "\"name\":" + quoted(process.name));
     if (!process.labels.empty()) write_name("process_labels", place, "\"labels\":" + quoted(process.labels));
     if (!process.sort_index.empty()) {
         write_name("process_sort_index", place, "\"sort_index\":" + process.sort_index);
@@ -95,8 +95,10 @@ void EventWriter::write_track(uint32_t index, size_t lane) {
     const trace::Track& track = trace_.tracks[index];
     const std::string& pid = trace_.processes[track.process].pid;
     const std::string place = ",\"pid\":" + pid + ",\"tid\":" + places_[index][lane].tid;
-    write_name("thread_name", place, track_members(track, lane));
-    if (!track.sort_index.empty()) write_name("thread_sort_index", place, "\"sort_index\":" + track.sort_index);
+    const bool has_name = lane > 0 || !track.name.empty();
+    write_name(has_name ? "thread_name" : unnamed_thread, place, track_members(track, lane));
+    if (!track.sort_index.empty())
+        write_name("thread_sort_index", place, "\"sort_index\":" + track.sort_index);
 }
 
 std::string EventWriter::track_members(const trace::Track& track, size_t lane) const {
@@ -109,14 +111,15 @@ std::string EventWriter::track_members(const trace::Track& track, size_t lane) c
     }
     std::string members = "\"name\":" + quoted(track.name);
     if (track.parent >= 0) members += member(track_argument::task_of, trace_.tracks[track.parent].tid);
-    if (track.device_type != 0) members += member(track_argument::device_type, std::to_string(track.device_type));
+    if (track.device_type != 0)
+        members += member(track_argument::device_type, std::to_string(track.device_type));
     if (track.device_index != -1) {
         members += member(track_argument::device_index, std::to_string(track.device_index));
     }
     return members;
 }
 
-void EventWriter::write_name(const char* what, const std::string& place, const std::string& members) {
+void EventWriter::write_name(std::string_view what, const std::string& place, const std::string& members) {
     out_.need(short_parts_bytes);
     put_separator();
     out_.put_short("{\"name\":\"");
@@ -130,11 +133,10 @@ void EventWriter::write_name(const char* what, const std::string& place, const s
 }
 
 void EventWriter::write_events() {
-    for (size_t row = 0; row < trace_.size(); ++row) {
+    trace::each_row(trace_, [this](size_t row) {
         if (row > 0 && trace_.track[row] != trace_.track[row - 1]) enter_track();
         write_event(row);
-        if (row - dropped_rows_ == rows_between_drops) drop_pages_behind(row);
-    }
+    });
 }
 
 void EventWriter::enter_track() {
@@ -287,7 +289,9 @@ void EventWriter::write_window() {
     out_.put_microseconds(start);
     out_.put_short(",\"dur\":");
     out_.put_microseconds(end - start);
-    out_.put_short(",\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"name\":\"PyTorch Profiler (0)\",\"args\":{\"Op count\":");
+    out_.put_short(
+        ",\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"name\":\"PyTorch Profiler (0)\",\"args\":{\"Op "
+        "count\":");
     out_.put_number(static_cast<uint64_t>(trace_.size()));
     out_.put_short("}},\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"ts\":");
     out_.put_microseconds(start);
@@ -295,27 +299,10 @@ void EventWriter::write_window() {
     out_.put_short("{\"name\":\"Iteration Start: PyTorch Profiler\",\"ph\":\"i\",\"s\":\"g\",");
     out_.put_short("\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":");
     out_.put_microseconds(start);
-    out_.put_short("},\n{\"name\":\"Record Window End\",\"ph\":\"i\",\"s\":\"g\",\"pid\":\"\",\"tid\":\"\",\"ts\":");
+    out_.put_short(
+        "},\n{\"name\":\"Record Window End\",\"ph\":\"i\",\"s\":\"g\",\"pid\":\"\",\"tid\":\"\",\"ts\":");
     out_.put_microseconds(end);
     out_.put_short("}");
-}
-
-// What was written is not needed again: a trace larger than memory leaves it page by page.
-void EventWriter::drop_pages_behind(size_t row) {
-    trace_.start_ns.drop_pages(dropped_rows_, row);
-    trace_.duration_ns.drop_pages(dropped_rows_, row);
-    trace_.name.drop_pages(dropped_rows_, row);
-    trace_.track.drop_pages(dropped_rows_, row);
-    trace_.category.drop_pages(dropped_rows_, row);
-    trace_.kind.drop_pages(dropped_rows_, row);
-    trace_.scope.drop_pages(dropped_rows_, row);
-    trace_.flags.drop_pages(dropped_rows_, row);
-    trace_.correlation.drop_pages(dropped_rows_, row);
-    trace_.link.drop_pages(dropped_rows_, row);
-    trace_.sequence.drop_pages(dropped_rows_, row);
-    trace_.args.drop_pages(dropped_rows_, row);
-    trace_.args_text.drop_pages(0, trace_.args_text.size());
-    dropped_rows_ = row;
 }
 
 }  // namespace kinetograph::format

@@ -1,4 +1,5 @@
-// Writes the elements of "traceEvents": rows of a Trace, their flows, and the rows that name processes and tracks.
+// Writes the elements of "traceEvents": rows of a Trace, their flows, and the rows that name processes and
+// tracks.
 #pragma once
 
 #include <string>
@@ -35,7 +36,7 @@ private:
     void find_lanes();
     void add_place(uint32_t track, std::string tid);
     void number_owners();
-    void write_name(const char* what, const std::string& place, const std::string& members);
+    void write_name(std::string_view what, const std::string& place, const std::string& members);
     void write_process(const trace::Process& process);
     void write_track(uint32_t track, size_t lane);
     std::string track_members(const trace::Track& track, size_t lane) const;
@@ -50,19 +51,18 @@ private:
     void write_flow(char phase, uint64_t id, const char* category, size_t row, const Place& place);
     void put_key(std::string_view key);
     void put_separator();
-    void drop_pages_behind(size_t row);
 
     const trace::Trace& trace_;
     Block& out_;
     const int64_t base_ns_;
     const Flows flows_;
-    std::vector<std::vector<Place>> places_;           // by track, then lane
+    std::vector<std::vector<Place>> places_;                               // by track, then lane
     std::vector<std::string> span_heads_, instant_heads_, counter_heads_;  // by category, up to the name
-    trace::Column<uint32_t> external_ids_;             // by row; only when some event refers to another
+    trace::Column<uint32_t> external_ids_;  // by row; only when some event refers to another
     Lanes lanes_;
     std::vector<OpenCall> open_calls_;
     uint64_t next_external_id_ = 1, next_python_id_ = 1;
-    size_t next_forward_ = 0, next_backward_ = 0, dropped_rows_ = 0;
+    size_t next_forward_ = 0, next_backward_ = 0;
     int64_t names_at_ns_ = 0;
     bool first_event_ = true, first_arg_ = true;
 };

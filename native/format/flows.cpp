@@ -45,17 +45,18 @@ Flows::Flows(const trace::Trace& trace)
 }
 
 void Flows::collect_correlations() {
-    for (size_t row = 0; row < trace_.correlation.size(); ++row) {
-        if (trace_.correlation[row] == 0) continue;
+    if (trace_.correlation.empty()) return;
+    trace::each_row(trace_, [this](size_t row) {
+        if (trace_.correlation[row] == 0) return;
         if (is_launch(row)) launch_side_.push_back(trace_.correlation[row]);
         if (on_device(row)) device_side_.push_back(trace_.correlation[row]);
-    }
+    });
     sort_if_needed(launch_side_);
     sort_if_needed(device_side_);
 }
 
-// Several operators may share a number: a forward operator and the ones it calls. The arrow leaves the last and
-// reaches the first, as PyTorch draws it.
+// Several operators may share a number: a forward operator and the ones it calls. The arrow leaves the last
+// and reaches the first, as PyTorch draws it.
 void Flows::collect_sequences() {
     std::vector<Operator> forward, backward;
     for (size_t row = 0; row < trace_.sequence.size(); ++row) {
@@ -82,7 +83,9 @@ bool Flows::is_launch(size_t row) const {
     return is_launch_category_[trace_.category[row]] && !on_device(row);
 }
 
-bool Flows::on_device(size_t row) const { return trace_.tracks[trace_.track[row]].device_type != 0; }
+bool Flows::on_device(size_t row) const {
+    return trace_.tracks[trace_.track[row]].device_type != 0;
+}
 
 bool Flows::in(const trace::Column<int64_t>& correlations, size_t row) const {
     if (correlations.empty()) return false;

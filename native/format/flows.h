@@ -1,4 +1,5 @@
-// The arrows of a Kineto trace: from a launch to its device work, and from a forward to its backward operator.
+// The arrows of a Kineto trace: from a launch to its device work, and from a forward to its backward
+// operator.
 #pragma once
 
 #include <cstdint>

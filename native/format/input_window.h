@@ -19,8 +19,8 @@ public:
     size_t offset() const { return offset_; }
     bool is_complete() const { return is_complete_; }
 
-    // Forgets what is before `keep` and reads on. At least as much comes as was kept, so that an element that is
-    // scanned again and again, because it spans many pieces, costs twice its length and not its square.
+    // Forgets what is before `keep` and reads on. At least as much comes as was kept, so that an element that
+    // is scanned again and again, because it spans many pieces, costs twice its length and not its square.
     void refill(const char* keep) {
         forget(static_cast<size_t>(keep - begin()));
         const size_t kept = size_;

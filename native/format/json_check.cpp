@@ -49,8 +49,8 @@ EventArgs parse_event_args(std::string_view text) {
     JsonCursor cursor(window);
     EventParser parser(cursor);
     const ParsedEvent& event = cursor.whole([&]() -> const ParsedEvent& { return parser.parse_args(); });
-    EventArgs args{event.correlation, event.sequence, event.scope, event.is_unfinished, event.is_async,
-                   std::string(event.members)};
+    EventArgs args{event.correlation,   event.sequence, event.scope,
+                   event.is_unfinished, event.is_async, std::string(event.members)};
     require_end(cursor);
     return args;
 }

@@ -6,9 +6,15 @@ namespace kinetograph::format {
 
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); }
+bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_hex(char c) {
+    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
 
 std::string shown(char c) {
     if (c >= ' ' && c < 0x7f) return std::string("'") + c + "'";
@@ -26,7 +32,9 @@ void JsonCursor::fail(const std::string& reason) const {
     fail_at(at_, reason);
 }
 
-void JsonCursor::fail_expecting(char c) const { fail("expected " + shown(c) + ", got " + shown(*at_)); }
+void JsonCursor::fail_expecting(char c) const {
+    fail("expected " + shown(c) + ", got " + shown(*at_));
+}
 
 void JsonCursor::check_end() const {
     if (at_ < window_.end()) return;
@@ -103,7 +111,8 @@ std::string_view JsonCursor::number() {
         if (*at_ == '+' || *at_ == '-') ++at_;
         pass_digits();
     }
-    if (at_ == window_.end() && !window_.is_complete()) throw NeedMore{};  // digits may go on in the next piece
+    if (at_ == window_.end() && !window_.is_complete())
+        throw NeedMore{};  // digits may go on in the next piece
     return since(start);
 }
 
@@ -139,13 +148,31 @@ void JsonCursor::skip_array() {
 
 void JsonCursor::skip_value() {
     switch (peek()) {
-        case '"': ++at_; string_rest(); return;
-        case '{': go_deeper(); skip_object(); --depth_; return;
-        case '[': go_deeper(); skip_array(); --depth_; return;
-        case 't': pass_literal("true"); return;
-        case 'f': pass_literal("false"); return;
-        case 'n': pass_literal("null"); return;
-        default: number();
+        case '"':
+            ++at_;
+            string_rest();
+            return;
+        case '{':
+            go_deeper();
+            skip_object();
+            --depth_;
+            return;
+        case '[':
+            go_deeper();
+            skip_array();
+            --depth_;
+            return;
+        case 't':
+            pass_literal("true");
+            return;
+        case 'f':
+            pass_literal("false");
+            return;
+        case 'n':
+            pass_literal("null");
+            return;
+        default:
+            number();
     }
 }
 

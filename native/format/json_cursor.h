@@ -31,7 +31,9 @@ public:
 
     const char* at() const { return at_; }
     void go_back_to(const char* earlier) { at_ = earlier; }
-    std::string_view since(const char* earlier) const { return {earlier, static_cast<size_t>(at_ - earlier)}; }
+    std::string_view since(const char* earlier) const {
+        return {earlier, static_cast<size_t>(at_ - earlier)};
+    }
 
     // Runs `element`, which must have no effect but through its return value until it is done, as often as it
     // takes to have the whole of it in the window.

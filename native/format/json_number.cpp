@@ -10,10 +10,12 @@ namespace {
 constexpr int decimals_of_microsecond = 3;
 constexpr uint64_t room_for_digit = (UINT64_MAX - 9) / 10;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
-// A decimal number as digits times a power of ten. Digits beyond what 64 bits hold are left out: nineteen are more
-// than any time has.
+// A decimal number as digits times a power of ten. Digits beyond what 64 bits hold are left out: nineteen are
+// more than any time has.
 struct Decimal {
     bool negative = false;
     uint64_t digits = 0;
@@ -82,10 +84,9 @@ std::optional<int64_t> to_int64(std::string_view token) {
 std::optional<int64_t> to_nanoseconds(std::string_view token) {
     const Decimal number = to_decimal(token);
     const int64_t power = number.power + decimals_of_microsecond;
-    const std::optional<int64_t> value =
-        power == 0 && number.digits <= static_cast<uint64_t>(largest_time_ns)
-            ? static_cast<int64_t>(number.digits)
-            : scaled(number.digits, power);
+    const std::optional<int64_t> value = power == 0 && number.digits <= static_cast<uint64_t>(largest_time_ns)
+                                             ? static_cast<int64_t>(number.digits)
+                                             : scaled(number.digits, power);
     if (!value) return std::nullopt;
     return number.negative ? -*value : *value;
 }

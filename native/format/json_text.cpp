@@ -7,7 +7,9 @@ namespace {
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 constexpr char hex_digits[] = "0123456789abcdef";
 
-bool is_continuation(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
+bool is_continuation(char c) {
+    return (static_cast<uint8_t>(c) & 0xC0) == 0x80;
+}
 
 bool continues(std::string_view text, size_t length) {
     if (text.size() < length) return false;
@@ -45,8 +47,12 @@ void append_code_point(std::string& out, uint32_t code) {
     out += static_cast<char>(0x80 | (code & 0x3F));
 }
 
-bool is_high_surrogate(uint32_t code) { return code >= 0xD800 && code < 0xDC00; }
-bool is_low_surrogate(uint32_t code) { return code >= 0xDC00 && code < 0xE000; }
+bool is_high_surrogate(uint32_t code) {
+    return code >= 0xD800 && code < 0xDC00;
+}
+bool is_low_surrogate(uint32_t code) {
+    return code >= 0xDC00 && code < 0xE000;
+}
 
 // `text` begins behind the backslash and the u. Returns how many more bytes belong to the character.
 size_t append_unicode_escape(std::string& out, std::string_view text) {
@@ -68,22 +74,38 @@ size_t append_unicode_escape(std::string& out, std::string_view text) {
 
 char meaning_of_escape(char c) {
     switch (c) {
-        case 'b': return '\b';
-        case 'f': return '\f';
-        case 'n': return '\n';
-        case 'r': return '\r';
-        case 't': return '\t';
-        default: return c;
+        case 'b':
+            return '\b';
+        case 'f':
+            return '\f';
+        case 'n':
+            return '\n';
+        case 'r':
+            return '\r';
+        case 't':
+            return '\t';
+        default:
+            return c;
     }
 }
 
 void append_escape(std::string& out, char c) {
     switch (c) {
-        case '"': out += "\\\""; return;
-        case '\\': out += "\\\\"; return;
-        case '\n': out += "\\n"; return;
-        case '\r': out += "\\r"; return;
-        case '\t': out += "\\t"; return;
+        case '"':
+            out += "\\\"";
+            return;
+        case '\\':
+            out += "\\\\";
+            return;
+        case '\n':
+            out += "\\n";
+            return;
+        case '\r':
+            out += "\\r";
+            return;
+        case '\t':
+            out += "\\t";
+            return;
         default:
             out += "\\u00";
             out += hex_digits[static_cast<uint8_t>(c) >> 4];

@@ -8,16 +8,16 @@
 
 namespace kinetograph::format {
 
-// The bytes of one UTF-8 character at the front of `text`; 0 when there is none (overlong forms, surrogates and
-// cut characters are none).
+// The bytes of one UTF-8 character at the front of `text`; 0 when there is none (overlong forms, surrogates
+// and cut characters are none).
 size_t utf8_length(std::string_view text);
 
 // Appends `text` as it may stand between quotes. A byte that belongs to no UTF-8 character becomes U+FFFD, so
 // that a name from anywhere cannot spoil the file.
 void append_escaped(std::string& out, std::string_view text);
 
-// Appends what the inside of a JSON string means. The text was scanned before: every escape is complete. Half a
-// surrogate pair, and bytes that are no UTF-8, become U+FFFD.
+// Appends what the inside of a JSON string means. The text was scanned before: every escape is complete. Half
+// a surrogate pair, and bytes that are no UTF-8, become U+FFFD.
 void append_unescaped(std::string& out, std::string_view text);
 
 std::string quoted(std::string_view text);
@@ -30,16 +30,22 @@ inline uint64_t load_eight(const char* at) {
     return bytes;
 }
 
-constexpr uint64_t every_byte(uint8_t value) { return 0x0101010101010101u * value; }
+constexpr uint64_t every_byte(uint8_t value) {
+    return 0x0101010101010101u * value;
+}
 
-// The high bit of each byte that is below `limit` (at most 0x80). Bytes above 0x7f are not told apart: callers
-// look at the high bits as well.
-constexpr uint64_t bytes_below(uint64_t bytes, uint8_t limit) { return (bytes - every_byte(limit)) & ~bytes; }
+// The high bit of each byte that is below `limit` (at most 0x80). Bytes above 0x7f are not told apart:
+// callers look at the high bits as well.
+constexpr uint64_t bytes_below(uint64_t bytes, uint8_t limit) {
+    return (bytes - every_byte(limit)) & ~bytes;
+}
 
-constexpr uint64_t bytes_equal(uint64_t bytes, uint8_t value) { return bytes_below(bytes ^ every_byte(value), 1); }
+constexpr uint64_t bytes_equal(uint64_t bytes, uint8_t value) {
+    return bytes_below(bytes ^ every_byte(value), 1);
+}
 
-// Non-zero when one of eight bytes needs a second look: a quote, a backslash, a control or a non-ASCII byte. The
-// lowest bit set is in the first such byte; carries can only mark bytes after it.
+// Non-zero when one of eight bytes needs a second look: a quote, a backslash, a control or a non-ASCII byte.
+// The lowest bit set is in the first such byte; carries can only mark bytes after it.
 constexpr uint64_t special_bytes(uint64_t bytes) {
     const uint64_t marks =
         bytes_below(bytes, 0x20) | bytes_equal(bytes, '"') | bytes_equal(bytes, '\\') | bytes;

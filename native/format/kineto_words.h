@@ -39,6 +39,11 @@ inline constexpr std::string_view async = "Async span";    // ours
 // Stays in the text; the writer only looks whether it is there and not 0.
 inline constexpr std::string_view forward_thread = "\"Fwd thread id\":";
 
+// M events that stand for process_name and thread_name where there is no name: they keep the order of the
+// rows, and Perfetto counts an empty name as an error.
+inline constexpr std::string_view unnamed_process = "kinetograph_process";
+inline constexpr std::string_view unnamed_thread = "kinetograph_thread";
+
 // Additional arguments of our thread_name rows.
 namespace track_argument {
 inline constexpr std::string_view lane_of = "lane_of";  // tid of the track whose crossing spans these are
@@ -52,6 +57,8 @@ inline constexpr std::string_view markers_pid = "\"Traces\"";
 inline constexpr std::string_view window_end_pid = "\"\"";
 inline constexpr std::string_view window_end_name = "Record Window End";
 
-inline bool is_memory_name(std::string_view name) { return name == "[memory]" || name == "[OutOfMemory]"; }
+inline bool is_memory_name(std::string_view name) {
+    return name == "[memory]" || name == "[OutOfMemory]";
+}
 
 }  // namespace kinetograph::format

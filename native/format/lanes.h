@@ -1,5 +1,5 @@
-// Viewers draw the spans of one row as a stack and drop, or draw wrongly, those that cross. Lanes are the extra
-// rows that hold them.
+// Viewers draw the spans of one row as a stack and drop, or draw wrongly, those that cross. Lanes are the
+// extra rows that hold them.
 #pragma once
 
 #include <cstdint>

@@ -23,13 +23,18 @@ uint8_t device_of_category(uint8_t category) {
         case Category::gpu_user_annotation:
         case Category::cuda_sync:
         case Category::cuda_event:
-        case Category::cuda_profiler_range: return device_cuda;
+        case Category::cuda_profiler_range:
+            return device_cuda;
         case Category::xpu_sync:
-        case Category::xpu_scope_profiler: return device_xpu;
-        case Category::hpu_op: return device_hpu;
+        case Category::xpu_scope_profiler:
+            return device_xpu;
+        case Category::hpu_op:
+            return device_hpu;
         case Category::mtia_ccp_events:
-        case Category::mtia_insight: return device_mtia;
-        default: return 0;
+        case Category::mtia_insight:
+            return device_mtia;
+        default:
+            return 0;
     }
 }
 
@@ -45,22 +50,33 @@ TraceFiller::TraceFiller(const trace::Storage& storage)
 
 void TraceFiller::add(const ParsedEvent& event) {
     switch (event.phase) {
-        case 'X': return add_span(event);
+        case 'X':
+            return add_span(event);
         case 'i':
-        case 'I': return add_instant(event);
-        case 'C': return add_row(event, EventKind::counter);
-        case 'M': return add_name(event);
-        case 'B': return add_begin(event);
-        case 'E': return add_end(event);
+        case 'I':
+            return add_instant(event);
+        case 'C':
+            return add_row(event, EventKind::counter);
+        case 'M':
+            return add_name(event);
+        case 'B':
+            return add_begin(event);
+        case 'E':
+            return add_end(event);
         case 's':
         case 't':
-        case 'f': return add_flow(event);
-        case '\0': return skip("without a phase");
-        default: return skip(std::string("of phase ") + event.phase);
+        case 'f':
+            return add_flow(event);
+        case '\0':
+            return skip("without a phase");
+        default:
+            return skip(std::string("of phase ") + event.phase);
     }
 }
 
-std::string TraceFiller::text_of(const StringToken& token) { return std::string(token.meaning(scratch_)); }
+std::string TraceFiller::text_of(const StringToken& token) {
+    return std::string(token.meaning(scratch_));
+}
 
 uint8_t TraceFiller::category_of(const StringToken& token) {
     const std::string_view text = token.meaning(scratch_);
@@ -86,12 +102,14 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     if (event.duration_ns.value_or(0) < 0) skip("with a negative duration (taken as 0)");
     const uint8_t category = category_of(event.category);
     const std::string_view name = event.name.meaning(scratch_);
-    if (kind == EventKind::instant && category == uint8_t(Category::cpu_instant_event) && is_memory_name(name)) {
+    if (kind == EventKind::instant && category == uint8_t(Category::cpu_instant_event) &&
+        is_memory_name(name)) {
         kind = EventKind::memory;
     }
     const auto row = static_cast<uint32_t>(trace_.size());
     trace_.start_ns.push_back(*event.start_ns);
-    trace_.duration_ns.push_back(kind == EventKind::span ? std::max<int64_t>(event.duration_ns.value_or(0), 0) : 0);
+    trace_.duration_ns.push_back(kind == EventKind::span ? std::max<int64_t>(event.duration_ns.value_or(0), 0)
+                                                         : 0);
     trace_.name.push_back(trace_.strings.intern(name));
     trace_.track.push_back(tracks_.track(event.pid, event.tid));
     trace_.category.push_back(category);
@@ -136,7 +154,8 @@ void TraceFiller::add_begin(const ParsedEvent& event) {
 void TraceFiller::add_end(const ParsedEvent& event) {
     if (!event.start_ns) return skip("without a time");
     const uint32_t track = tracks_.track(event.pid, event.tid);
-    if (track >= open_begins_.size() || open_begins_[track].empty()) return skip("that end what did not begin");
+    if (track >= open_begins_.size() || open_begins_[track].empty())
+        return skip("that end what did not begin");
     const uint32_t row = open_begins_[track].back();
     open_begins_[track].pop_back();
     trace_.duration_ns[row] = std::max<int64_t>(*event.start_ns - trace_.start_ns[row], 0);
@@ -177,12 +196,14 @@ void TraceFiller::add_name(const ParsedEvent& event) {
     if (what == "thread_name" && !event.lane_of.empty()) {
         return tracks_.alias(event.pid, event.tid, tracks_.track(event.pid, event.lane_of));
     }
-    if (what == "thread_name") return add_thread_name(event, tracks_.track(event.pid, event.tid));
+    if (what == "thread_name" || what == unnamed_thread) {
+        return add_thread_name(event, tracks_.track(event.pid, event.tid));
+    }
     if (what == "thread_sort_index") {
         trace_.tracks[tracks_.track(event.pid, event.tid)].sort_index = event.sort_index;
         return;
     }
-    if (!what.starts_with("process_")) return skip("of metadata");
+    if (!what.starts_with("process_") && what != unnamed_process) return skip("of metadata");
     trace::Process& process = trace_.processes[tracks_.process(event.pid)];
     if (what == "process_name" && event.label) process.name = text_of(*event.label);
     if (what == "process_labels" && event.label) process.labels = text_of(*event.label);

@@ -19,7 +19,9 @@ public:
     void add(const ParsedEvent& event);
     // A file of ours says where its tracks run; in others the categories tell.
     void trust_track_arguments() { has_track_arguments_ = true; }
-    void add_note(std::string kind, std::string text) { trace_.notes.push_back({std::move(kind), std::move(text)}); }
+    void add_note(std::string kind, std::string text) {
+        trace_.notes.push_back({std::move(kind), std::move(text)});
+    }
     void set_metadata(std::string key, std::string json);
     void set_device_properties(std::string json) { trace_.device_properties = std::move(json); }
     void set_base_time(int64_t base_ns) { trace_.base_time_ns = base_ns; }

@@ -96,6 +96,9 @@ struct Record {
     uint16_t lane;     // 0 is the thread itself; asyncio tasks get lanes of their own
     uint16_t payload;  // how many continuation records follow, each 32 bytes of payload
     uint32_t correlation;
+
+    uint64_t last_tick() const { return kind == RecordKind::span && end > start ? end : start; }
+    const char* payload_bytes() const { return reinterpret_cast<const char*>(this + 1); }
 };
 static_assert(sizeof(Record) == 32);
 

@@ -144,21 +144,22 @@ void SlabPool::release(ExtentRef extent) {
 }
 
 void SlabPool::rest(ExtentRef extent) {
-    if (!extent.slab->segment->in_file || anonymous_bytes_ + slab_bytes < limits_.memory_bytes / 2) return;
+    if (!extent.slab->segment->in_file) return;
     resting_.push_back(extent);
     if (resting_.size() >= low_water_slabs) wake_keeper();
 }
 
 // ---- segments
 
-bool SlabPool::may_use_memory(size_t bytes) const {
-    // Half of the ceiling is for records; building and writing the trace need the other half.
-    return anonymous_bytes_ + bytes <= limits_.memory_bytes / 2;
+// Half of the ceiling is for records; building and writing the trace need the other half.
+size_t SlabPool::memory_left() const {
+    const size_t allowed = limits_.memory_bytes / 2;
+    return allowed > anonymous_bytes_ ? (allowed - anonymous_bytes_) / slab_bytes * slab_bytes : 0;
 }
 
 Segment* SlabPool::map_segment(size_t bytes) {
     if (session_file_ >= 0) return map_file(session_file_, session_file_bytes_, bytes);
-    if (may_use_memory(bytes)) return map_anonymous(bytes);
+    if (memory_left() != 0) return map_anonymous(std::min(bytes, memory_left()));
     if (limits_.at_limit == AtLimit::drop || disk_full_ || !open_spill_file()) return nullptr;
     return map_file(spill_file_, spill_file_bytes_, bytes);
 }
@@ -167,7 +168,7 @@ Segment* SlabPool::map_anonymous(size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     anonymous_bytes_ += bytes;
-    return new Segment{static_cast<std::byte*>(memory), bytes, false, false, nullptr, 0};
+    return new Segment{static_cast<std::byte*>(memory), bytes, false, 0, nullptr, 0};
 }
 
 Segment* SlabPool::map_file(int descriptor, size_t& file_bytes, size_t bytes) {
@@ -180,7 +181,8 @@ Segment* SlabPool::map_file(int descriptor, size_t& file_bytes, size_t bytes) {
     if (memory == MAP_FAILED) return nullptr;
     madvise(memory, bytes, MADV_DONTFORK);
     file_bytes += bytes;
-    return new Segment{static_cast<std::byte*>(memory), bytes, true, descriptor == session_file_, nullptr, 0};
+    return new Segment{static_cast<std::byte*>(memory), bytes, true,
+                       descriptor == session_file_ ? session_file_number_ : 0, nullptr, 0};
 }
 
 bool SlabPool::open_spill_file() {
@@ -230,6 +232,7 @@ void SlabPool::set_limits(const PoolLimits& limits) {
 
 void SlabPool::use_session_file(int descriptor) {
     session_file_ = descriptor;
+    if (descriptor >= 0) ++session_file_number_;
     session_file_bytes_ = session_header_bytes;
     collect_free_slabs();
 }
@@ -259,7 +262,7 @@ void SlabPool::shrink() {
     std::erase_if(segments_, is_idle);
     collect_free_slabs();
     const bool spill_in_use = std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) {
-        return segment->in_file && !segment->in_session_file;
+        return segment->in_file && segment->session_file == 0;
     });
     if (spill_file_ >= 0 && !spill_in_use) {
         close(spill_file_);

@@ -33,7 +33,7 @@ struct Segment {
     std::byte* memory = nullptr;
     size_t bytes = 0;
     bool in_file = false;
-    bool in_session_file = false;
+    uint64_t session_file = 0;  // number of the session file it lies in, 0: none
     std::unique_ptr<Slab[]> slabs;
     size_t slab_count = 0;
 };
@@ -85,7 +85,10 @@ public:
 private:
     Slab* take_slab();
     void free_slab(Slab* slab);
-    bool belongs_here(const Segment& segment) const { return segment.in_session_file == in_session_file(); }
+    // Files of earlier sessions may still be mapped; their slabs are not for the session of now.
+    bool belongs_here(const Segment& segment) const {
+        return segment.session_file == (in_session_file() ? session_file_number_ : 0);
+    }
     void collect_free_slabs();
     bool add_segment(size_t bytes);
     void adopt(std::unique_ptr<Segment> segment);
@@ -93,7 +96,7 @@ private:
     Segment* map_segment(size_t bytes);
     Segment* map_anonymous(size_t bytes);
     Segment* map_file(int descriptor, size_t& file_bytes, size_t bytes);
-    bool may_use_memory(size_t bytes) const;
+    size_t memory_left() const;
     bool open_spill_file();
     ExtentRef carve(ExtentRef room, ExtentKind kind, uint32_t units);
     void offer_room(ExtentRef room);
@@ -110,6 +113,7 @@ private:
     std::vector<ExtentRef> resting_;
     size_t anonymous_bytes_ = 0;
     int session_file_ = -1;
+    uint64_t session_file_number_ = 0;
     size_t session_file_bytes_ = 0;
     int spill_file_ = -1;
     size_t spill_file_bytes_ = 0;

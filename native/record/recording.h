@@ -50,6 +50,23 @@ struct ThreadRecording {
     Losses losses;
 };
 
+// Calls visit(record) for each record of the thread in the order they were written. Continuation records are passed
+// over; a range that ends inside an event (a damaged session file) ends before it.
+template <class Visit>
+void for_each_record(const RecordRange& range, Visit&& visit) {
+    for (const Record* at = range.begin; at < range.end;) {
+        const Record* next = at + 1 + at->payload;
+        if (next > range.end) return;
+        visit(*at);
+        at = next;
+    }
+}
+
+template <class Visit>
+void for_each_record(const ThreadRecording& thread, Visit&& visit) {
+    for (const RecordRange& range : thread.ranges) for_each_record(range, visit);
+}
+
 struct Recording {
     Recording() = default;
     Recording(Recording&& other) noexcept { *this = std::move(other); }
@@ -61,6 +78,7 @@ struct Recording {
         window = other.window;
         pid = other.pid;
         tick_source = other.tick_source;
+        is_recovered = other.is_recovered;
         std::swap(notes, other.notes);
         memory_limit_bytes = other.memory_limit_bytes;
         std::swap(spill_directory, other.spill_directory);
@@ -75,6 +93,7 @@ struct Recording {
     Window window;
     int64_t pid = 0;
     base::TickSource tick_source = base::tick_source;
+    bool is_recovered = false;  // the end of the window is not known, only the last event in it
     std::function<std::string_view(uint32_t)> names;
     std::vector<std::pair<std::string, std::string>> notes;  // kind, text
     size_t memory_limit_bytes = size_t(1) << 30;

@@ -116,7 +116,8 @@ void sort_in(Found& found, const ExtentHeader& extent) {
     if (extent.kind == ExtentKind::records) found.records[extent.thread].push_back(&extent);
     if (extent.kind == ExtentKind::stack) found.stacks[extent.thread].push_back(&extent);
     if (extent.kind == ExtentKind::strings) found.strings.push_back(&extent);
-    if (extent.kind != ExtentKind::free && extent.anchor.ticks > found.latest.ticks) found.latest = extent.anchor;
+    if (extent.kind == ExtentKind::free || !base::is_plausible(extent.anchor)) return;
+    if (extent.anchor.ticks > found.latest.ticks) found.latest = extent.anchor;
 }
 
 void walk_slab(const std::byte* slab, Found& found) {
@@ -145,11 +146,9 @@ void read_strings(const ExtentHeader& extent, Names& names) {
     }
 }
 
-// The last whole record of the thread, past continuation records.
 const Record* last_record(const ThreadRecording& thread) {
     const Record* last = nullptr;
-    for (const RecordRange& range : thread.ranges)
-        for (const Record* at = range.begin; at < range.end; at += 1 + at->payload) last = at;
+    for_each_record(thread, [&](const Record& record) { last = &record; });
     return last;
 }
 
@@ -189,8 +188,9 @@ ThreadRecording read_thread(const Found& found, uint32_t index) {
 
 uint64_t latest_tick(const Recording& recording, uint64_t latest) {
     for (const ThreadRecording& thread : recording.threads) {
-        if (const Record* last = last_record(thread); last && last->kind == RecordKind::span)
-            latest = std::max(latest, last->end);
+        for_each_record(thread, [&](const Record& record) {
+            if (record.kind != RecordKind::device_span) latest = std::max(latest, record.last_tick());
+        });
         for (const OpenScopeCopy& scope : thread.open) latest = std::max(latest, scope.start);
     }
     return latest;
@@ -202,6 +202,10 @@ void check_header(const SessionFileHeader& header, const std::string& path) {
     if (header.version != session_file_version)
         throw std::runtime_error(path + " has session file version " + std::to_string(header.version) +
                                  ", this Kinetograph reads version " + std::to_string(session_file_version));
+    constexpr int64_t limit = int64_t(1) << 40;
+    if (!base::is_plausible(header.start) || !base::is_plausible(header.process) ||
+        uint64_t(header.start_uncertainty_ticks) > limit || uint64_t(header.process_uncertainty_ticks) > limit)
+        throw std::runtime_error(path + " is damaged: its clock anchors make no sense");
 }
 
 void note_the_end(Recording& recording, const SessionFileHeader& header) {
@@ -229,6 +233,7 @@ Recording recover_session_file(const std::string& path) {
     Recording recording;
     recording.pid = header.pid;
     recording.tick_source = header.tick_source;
+    recording.is_recovered = true;
     for (const auto& [index, extents] : found.stacks) found.records.try_emplace(index);
     for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
     recording.window = {header.start.ticks, latest_tick(recording, std::max(header.start.ticks, found.latest.ticks))};

@@ -13,7 +13,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "record/extent.h"
 #include "trace/start_order.h"
 
 namespace kinetograph::trace {
@@ -70,10 +69,6 @@ struct Clipped {
 bool is_host_event(RecordKind kind) {
     return kind == RecordKind::span || kind == RecordKind::instant || kind == RecordKind::counter ||
            kind == RecordKind::memory;
-}
-
-uint64_t end_of(const Record& record) {
-    return record.kind == RecordKind::span ? std::max(record.start, record.end) : record.start;
 }
 
 // The part of [start, end] that lies in the windows; false when none does.
@@ -143,16 +138,11 @@ private:
 
     bool is_wanted(uint8_t scope) const { return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0; }
 
-    // Calls visit(record, payload) for each record of the thread, in the order they were written.
+    // Pages of a file are let go of once they are read: the recording is larger than memory then.
     template <class Visit>
     static void for_each_record(const ThreadRecording& thread, Visit&& visit) {
         for (const RecordRange& range : thread.ranges) {
-            for (const Record* at = range.begin; at < range.end;) {
-                const Record* next = at + 1 + at->payload;
-                if (next > range.end) break;  // a damaged session file
-                visit(*at, reinterpret_cast<const char*>(at + 1));
-                at = next;
-            }
+            record::for_each_record(range, visit);
             if (range.in_file) drop_pages(range);
         }
     }
@@ -174,10 +164,10 @@ private:
         thread_name_ = thread.name.empty() ? 0 : trace_.strings.intern(thread.name);
         order_events(thread);
         place_lanes(thread);
-        for_each_record(thread, [&](const Record& record, const char* payload) {
+        for_each_record(thread, [&](const Record& record) {
             Clipped clipped;
-            if (wants(thread, record, clipped)) write_host_event(record, clipped, payload);
-            if (record.kind == RecordKind::device_span) write_device_event(thread, record, payload);
+            if (wants(thread, record, clipped)) write_host_event(record, clipped);
+            if (record.kind == RecordKind::device_span) write_device_event(record);
         });
         for (size_t i = thread.open.size(); i-- > 0;) write_open_scope(thread, thread.open[i]);
         lanes_.clear();
@@ -185,7 +175,7 @@ private:
 
     bool wants(const ThreadRecording& thread, const Record& record, Clipped& clipped) const {
         return is_host_event(record.kind) && is_wanted(record.scope) &&
-               clip(record.start, end_of(record), record.flags, thread.windows, clipped);
+               clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
     }
 
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
@@ -194,7 +184,7 @@ private:
     }
 
     void order_events(ThreadRecording& thread) {
-        for_each_record(thread, [&](const Record& record, const char*) {
+        for_each_record(thread, [&](const Record& record) {
             note_name(record);
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
@@ -273,7 +263,7 @@ private:
         trace_.flags[row] = clipped.flags;
     }
 
-    void write_host_event(const Record& record, const Clipped& clipped, const char* payload) {
+    void write_host_event(const Record& record, const Clipped& clipped) {
         LaneRows& lane = lanes_[record.lane];
         const size_t row = next_row(lane);
         write_row(row, lane.track, clipped, record.name);
@@ -281,7 +271,7 @@ private:
         trace_.category[row] = record.category;
         trace_.scope[row] = record.scope;
         if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
-        if (record.payload != 0) write_payload(row, payload, record.payload * sizeof(Record));
+        if (record.payload != 0) write_payload(row, record.payload_bytes(), record.payload * sizeof(Record));
         write_correlation(row, record.correlation);
     }
 
@@ -325,25 +315,25 @@ private:
     }
 
     // Device events come in any order and from any thread; they are few here and sorted at the end.
-    void write_device_event(const ThreadRecording& thread, const Record& record, const char* payload) {
+    void write_device_event(const Record& record) {
         const int64_t start_ns = int64_t(record.start), end_ns = int64_t(record.end);
-        if (end_ns < trace_.window_start_ns || start_ns > trace_.window_end_ns) return;
+        if (end_ns < trace_.window_start_ns || (start_ns > trace_.window_end_ns && !recording_.is_recovered)) return;
         if (record.payload * sizeof(Record) < sizeof(record::DevicePlace) + sizeof(uint32_t)) return;
         record::DevicePlace place;
-        std::memcpy(&place, payload, sizeof place);
+        std::memcpy(&place, record.payload_bytes(), sizeof place);
         const size_t row = trace_.size();
         resize_columns(row + 1);
         trace_.start_ns[row] = start_ns;
         trace_.duration_ns[row] = std::max<int64_t>(0, end_ns - start_ns);
         trace_.name[row] = names_(record.name);
-        trace_.track[row] = device_track(place, thread);
+        trace_.track[row] = device_track(place);
         trace_.category[row] = record.category;
-        write_payload(row, payload + sizeof place, record.payload * sizeof(Record) - sizeof place);
+        write_payload(row, record.payload_bytes() + sizeof place, record.payload * sizeof(Record) - sizeof place);
         write_correlation(row, record.correlation);
         needs_sort_ = true;
     }
 
-    uint32_t device_track(const record::DevicePlace& place, const ThreadRecording&) {
+    uint32_t device_track(const record::DevicePlace& place) {
         auto key = std::make_tuple(place.device_type, place.device_index, place.resource);
         auto [known, is_new] = device_tracks_.try_emplace(key, uint32_t(trace_.tracks.size()));
         if (!is_new) return known->second;

@@ -19,7 +19,9 @@ size_t page_bytes() {
     return bytes;
 }
 
-size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+size_t round_up(size_t bytes, size_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+}
 
 // A file without a name, so that nothing is left behind whatever happens to the process.
 int open_unlinked(const std::string& directory) {
@@ -64,7 +66,8 @@ void Area::grow_mapping(size_t bytes) {
     if (descriptor_ < 0 && !directory_.empty()) descriptor_ = open_unlinked(directory_);
     // A hole in a mapped file would turn a full disk into SIGBUS at some later store. Blocks that are there
     // before the mapping grows turn it into an exception here.
-    if (descriptor_ >= 0 && posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
+    if (descriptor_ >= 0 && posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) != 0)
+        throw std::bad_alloc();
     std::byte* larger = map(bytes);
     if (!mapped_) {
         if (capacity_ > 0) std::memcpy(larger, data_, capacity_);

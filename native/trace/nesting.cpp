@@ -7,7 +7,9 @@ namespace kinetograph::trace {
 
 namespace {
 
-bool is_span(const Trace& trace, size_t row) { return trace.kind[row] == uint8_t(EventKind::span); }
+bool is_span(const Trace& trace, size_t row) {
+    return trace.kind[row] == uint8_t(EventKind::span);
+}
 
 // The spans of one track that are open at the row being looked at, outermost first.
 class OpenSpans {
@@ -47,23 +49,24 @@ Nesting nest(const Trace& trace) {
     nesting.self_ns.resize(trace.size());
     nesting.depth.resize(trace.size());
     OpenSpans open(trace);
-    for (size_t row = 0; row < trace.size(); ++row) {
+    each_row(trace, [&](size_t row) {
         if (row > 0 && trace.track[row] != trace.track[row - 1]) open.enter_track();
         open.close_before(row);
         const int32_t parent = open.innermost();
         nesting.parent[row] = parent;
         nesting.depth[row] = static_cast<uint16_t>(std::min<size_t>(open.depth(), UINT16_MAX));
-        if (!is_span(trace, row)) continue;
+        if (!is_span(trace, row)) return;
         nesting.self_ns[row] = trace.duration_ns[row];
         if (parent >= 0) nesting.self_ns[parent] -= trace.duration_ns[row];
         open.open(row);
-    }
+    });
     return nesting;
 }
 
 namespace {
 
-// Finds the group of a (name, category). Most names have one category, so the categories of a name are a list.
+// Finds the group of a (name, category). Most names have one category, so the categories of a name are a
+// list.
 class Groups {
 public:
     Groups(NameTotals& totals, size_t names) : totals_(totals), first_(names, -1) {}
@@ -98,8 +101,8 @@ private:
 NameTotals totals_by_name(const Trace& trace, const Nesting& nesting) {
     NameTotals totals;
     Groups groups(totals, trace.strings.size());
-    for (size_t row = 0; row < trace.size(); ++row) {
-        if (!is_span(trace, row)) continue;
+    each_row(trace, [&](size_t row) {
+        if (!is_span(trace, row)) return;
         const size_t group = groups.of(trace.name[row], trace.category[row]);
         const int64_t duration = trace.duration_ns[row];
         totals.count[group] += 1;
@@ -107,7 +110,7 @@ NameTotals totals_by_name(const Trace& trace, const Nesting& nesting) {
         totals.self_ns[group] += nesting.self_ns[row];
         totals.min_ns[group] = std::min(totals.min_ns[group], duration);
         totals.max_ns[group] = std::max(totals.max_ns[group], duration);
-    }
+    });
     return totals;
 }
 

@@ -51,6 +51,22 @@ Trace Trace::clone() const {
     return copy;
 }
 
+void Trace::drop_pages(size_t begin, size_t end) const {
+    start_ns.drop_pages(begin, end);
+    duration_ns.drop_pages(begin, end);
+    name.drop_pages(begin, end);
+    track.drop_pages(begin, end);
+    category.drop_pages(begin, end);
+    kind.drop_pages(begin, end);
+    scope.drop_pages(begin, end);
+    flags.drop_pages(begin, end);
+    correlation.drop_pages(begin, end);
+    link.drop_pages(begin, end);
+    sequence.drop_pages(begin, end);
+    args.drop_pages(begin, end);
+    args_text.drop_pages(0, args_text.size());  // which part belongs to these rows is not known
+}
+
 uint8_t Trace::category_id(std::string_view category_name) {
     const auto found = std::find(categories.begin(), categories.end(), category_name);
     if (found != categories.end()) return static_cast<uint8_t>(found - categories.begin());

@@ -1,9 +1,12 @@
-// The waist of the hourglass: everything a recording or a file becomes, and all that reports and writers read.
+// The waist of the hourglass: everything a recording or a file becomes, and all that reports and writers
+// read.
 //
-// A Trace is columns, one row an event, ordered by track, then start, then longer first: on each track a parent
-// stands before its children. It knows no clock and no Python; times are int64 nanoseconds of wall time.
+// A Trace is columns, one row an event, ordered by track, then start, then longer first: on each track a
+// parent stands before its children. It knows no clock and no Python; times are int64 nanoseconds of wall
+// time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,8 +32,8 @@ class Strings {
 public:
     explicit Strings(const Storage& storage = {});
     uint32_t intern(std::string_view text);
-    // Appends without looking for an equal string, and is not found by intern: for callers that give each string
-    // once and remember its id.
+    // Appends without looking for an equal string, and is not found by intern: for callers that give each
+    // string once and remember its id.
     uint32_t add(std::string_view text);
     std::string_view operator[](uint32_t id) const;
     size_t size() const { return starts_.size() - 1; }
@@ -79,6 +82,8 @@ struct Trace {
     Trace(Trace&&) = default;
     Trace& operator=(Trace&&) = default;
     Trace clone() const;
+    // Lets go of the pages of these rows, if the columns live in a file.
+    void drop_pages(size_t begin, size_t end) const;
 
     size_t size() const { return start_ns.size(); }
     std::string_view args_of(size_t event) const {
@@ -106,8 +111,8 @@ struct Trace {
 
     // Empty when no event has one; otherwise one row per event.
     Column<int64_t> correlation;  // 0: none. Joins a launch and the device work it caused
-    Column<int32_t> link;         // row of the host event that caused this one (Kineto's External id), -1: none
-    Column<int64_t> sequence;     // autograd's sequence number, -1: none
+    Column<int32_t> link;      // row of the host event that caused this one (Kineto's External id), -1: none
+    Column<int64_t> sequence;  // autograd's sequence number, -1: none
     Column<TextRange> args;
 
     Column<char> args_text;
@@ -123,6 +128,18 @@ struct Trace {
     int64_t base_time_ns = 0;  // times in JSON count from here; 0: the three-month grid Kineto uses
     Storage storage;
 };
+
+// Calls visit(row) for all rows in order. Of columns in a file only the pages around the row stay in this
+// process, so that a trace larger than the memory ceiling can be gone over.
+template <class Visit>
+void each_row(const Trace& trace, Visit&& visit) {
+    constexpr size_t stretch = 1 << 16;
+    for (size_t begin = 0; begin < trace.size(); begin += stretch) {
+        const size_t end = std::min(begin + stretch, trace.size());
+        for (size_t row = begin; row < end; ++row) visit(row);
+        trace.drop_pages(begin, end);
+    }
+}
 
 // Puts the rows in the order the class comment promises; linear when they already are.
 void sort_events(Trace& trace);

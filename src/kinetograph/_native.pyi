@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -31,8 +31,8 @@ class scope:
         /,
         args: str | None = None,
         *,
-        kind: int = ...,
-        inputs: Iterable[Any] | None = None,
+        kind: object = ...,
+        inputs: Sequence[Any] | None = None,
         **metadata: Any,
     ) -> Self: ...
     def __enter__(self) -> Self: ...

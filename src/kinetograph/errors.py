@@ -18,7 +18,7 @@ class NotAvailable(KinetographError):  # noqa: N818  (a state, not a fault)
 
 
 class TraceFormatError(KinetographError):
-    """A file that is no trace we can read; `offset` is the byte of the uncompressed text where it goes wrong."""
+    """A file that is no trace we can read; `offset` is the byte of its uncompressed text that is wrong."""
 
     def __init__(self, message: str, *, offset: int | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)

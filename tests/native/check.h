@@ -37,13 +37,14 @@ inline int run_all() {
 
 }  // namespace kinetograph::test
 
-#define CHECK(condition) \
-    ((condition) ? void() : ::kinetograph::test::fail(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? void() : ::kinetograph::test::fail(__FILE__, __LINE__, #condition))
 
-#define TEST(name)                                                          \
-    static void name();                                                     \
+#define TEST(name)                                                            \
+    static void name();                                                       \
     static const ::kinetograph::test::Register register_##name(#name, &name); \
     static void name()
 
-#define CHECK_MAIN \
-    int main() { return ::kinetograph::test::run_all(); }
+#define CHECK_MAIN                             \
+    int main() {                               \
+        return ::kinetograph::test::run_all(); \
+    }

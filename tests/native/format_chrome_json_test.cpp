@@ -8,9 +8,13 @@ using trace::EventKind;
 
 namespace {
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != text.npos;
+}
 
-std::string name_of(const trace::Trace& trace, size_t row) { return std::string(trace.strings[trace.name[row]]); }
+std::string name_of(const trace::Trace& trace, size_t row) {
+    return std::string(trace.strings[trace.name[row]]);
+}
 
 void set_args(trace::Trace& trace, size_t row, std::string_view members) {
     trace.fill<trace::TextRange>(trace.args, {});
@@ -40,9 +44,10 @@ void check_same_bytes_again(const trace::Trace& trace) {
 
 TEST(a_span_is_written_as_kineto_writes_it) {
     trace::Trace trace = trace_of({{"step", 1234567, 2345678}});
-    CHECK(contains(written(trace),
-                   R"({"ph":"X","cat":"user_annotation","name":"step","pid":1,"tid":1,"ts":1234.567,"dur":1111.111,)"
-                   R"("args":{"External id":1,"Record function id":0,"Ev Idx":0}})"));
+    CHECK(contains(
+        written(trace),
+        R"({"ph":"X","cat":"user_annotation","name":"step","pid":1,"tid":1,"ts":1234.567,"dur":1111.111,)"
+        R"("args":{"External id":1,"Record function id":0,"Ev Idx":0}})"));
 }
 
 TEST(keys_stand_in_kinetos_order) {
@@ -79,7 +84,8 @@ TEST(the_rank_has_the_space_that_hta_wants) {
 TEST(launches_and_kernels_are_joined_by_flows_and_ids) {
     const std::string text = written(gpu_trace());
     CHECK(contains(text, R"({"ph":"s","id":77,"pid":1,"tid":1,"ts":2.000,"cat":"ac2g","name":"ac2g"})"));
-    CHECK(contains(text, R"({"ph":"f","id":77,"pid":1,"tid":2,"ts":5.000,"cat":"ac2g","name":"ac2g","bp":"e"})"));
+    CHECK(contains(text,
+                   R"({"ph":"f","id":77,"pid":1,"tid":2,"ts":5.000,"cat":"ac2g","name":"ac2g","bp":"e"})"));
     CHECK(contains(text, R"("args":{"External id":1,"correlation":77,"stream":7,"grid":[1,1,1]})"));
     const trace::Trace again = read(text);
     CHECK(again.link[1] == 0 && again.link[2] == 0 && again.link[0] == -1);
@@ -103,7 +109,8 @@ TEST(forward_and_backward_operators_are_joined_by_their_number) {
     set_args(trace, 2, "\"Fwd thread id\":1");
     const std::string text = written(trace);
     CHECK(contains(text, R"({"ph":"s","id":1,"pid":1,"tid":1,"ts":2.000,"cat":"fwdbwd","name":"fwdbwd"})"));
-    CHECK(contains(text, R"({"ph":"f","id":1,"pid":1,"tid":2,"ts":9.000,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})"));
+    CHECK(contains(
+        text, R"({"ph":"f","id":1,"pid":1,"tid":2,"ts":9.000,"cat":"fwdbwd","name":"fwdbwd","bp":"e"})"));
     check_same_bytes_again(trace);
 }
 
@@ -118,7 +125,8 @@ TEST(python_functions_get_ids_of_their_parents) {
 }
 
 TEST(crossing_spans_go_to_lanes_and_come_back_to_their_track) {
-    const trace::Trace trace = trace_of({{"a", 0, 10000}, {"b", 5000, 15000}, {"c", 7000, 17000}, {"d", 20000, 21000}});
+    const trace::Trace trace =
+        trace_of({{"a", 0, 10000}, {"b", 5000, 15000}, {"c", 7000, 17000}, {"d", 20000, 21000}});
     const std::string text = written(trace);
     CHECK(contains(text, R"("tid":1500000000,"args":{"name":" lane 1","lane_of":1})"));
     CHECK(contains(text, R"("name":"c","pid":1,"tid":1500000001)"));
@@ -137,14 +145,17 @@ TEST(a_lane_takes_no_tid_that_is_there) {
 }
 
 TEST(instants_counters_and_memory_keep_their_kind) {
-    trace::Trace trace = trace_of({{"mark", 1000, 1000, 0, Category::user_annotation, EventKind::instant},
-                                   {"loss", 2000, 2000, 0, Category::counter, EventKind::counter},
-                                   {"[memory]", 3000, 3000, 0, Category::cpu_instant_event, EventKind::memory}});
+    trace::Trace trace =
+        trace_of({{"mark", 1000, 1000, 0, Category::user_annotation, EventKind::instant},
+                  {"loss", 2000, 2000, 0, Category::counter, EventKind::counter},
+                  {"[memory]", 3000, 3000, 0, Category::cpu_instant_event, EventKind::memory}});
     set_args(trace, 1, "\"value\":2.5");
     set_args(trace, 2, "\"Addr\":1,\"Bytes\":-4");
     const std::string text = written(trace);
-    CHECK(contains(text, R"({"ph":"i","s":"t","cat":"user_annotation","name":"mark","pid":1,"tid":1,"ts":1.000})"));
-    CHECK(contains(text, R"({"ph":"C","cat":"counter","name":"loss","pid":1,"tid":1,"ts":2.000,"args":{"value":2.5}})"));
+    CHECK(contains(text,
+                   R"({"ph":"i","s":"t","cat":"user_annotation","name":"mark","pid":1,"tid":1,"ts":1.000})"));
+    CHECK(contains(
+        text, R"({"ph":"C","cat":"counter","name":"loss","pid":1,"tid":1,"ts":2.000,"args":{"value":2.5}})"));
     const trace::Trace again = read(text);
     for (size_t row = 0; row < 3; ++row) CHECK(again.kind[row] == trace.kind[row]);
     check_same_bytes_again(trace);
@@ -188,7 +199,8 @@ TEST(pieces_may_break_anywhere) {
     trace::Trace trace = gpu_trace();
     trace.notes.push_back({"clock", "\xE2\x82\xAC"});
     const std::string text = "\xEF\xBB\xBF" + written(trace);
-    for (const size_t piece : {1, 2, 3, 7, 16, 1000}) CHECK("\xEF\xBB\xBF" + written(read(text, piece)) == text);
+    for (const size_t piece : {1, 2, 3, 7, 16, 1000})
+        CHECK("\xEF\xBB\xBF" + written(read(text, piece)) == text);
 }
 
 TEST(keys_may_come_in_any_order_and_layout) {

@@ -16,7 +16,8 @@ std::string unescaped(std::string_view text) {
 
 TEST(plain_text_is_found_whatever_its_length) {
     const std::string text(40, 'x');
-    for (size_t length = 0; length <= text.size(); ++length) CHECK(plain_length(text.data(), length) == length);
+    for (size_t length = 0; length <= text.size(); ++length)
+        CHECK(plain_length(text.data(), length) == length);
     for (size_t at = 0; at < text.size(); ++at) {
         for (const char special : {'"', '\\', '\n', '\0', '\x1f', '\x80', '\xff'}) {
             std::string marked = text;
@@ -35,9 +36,9 @@ TEST(utf8_passes_and_what_is_none_becomes_the_replacement) {
     CHECK(quoted("h\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80") == "\"h\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80\"");
     const std::string bad = "\xEF\xBF\xBD";
     CHECK(quoted("\xFF") == "\"" + bad + "\"");
-    CHECK(quoted("\xC0\xAF") == "\"" + bad + bad + "\"");              // overlong
-    CHECK(quoted("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");    // a surrogate
-    CHECK(quoted("\xE2\x82") == "\"" + bad + bad + "\"");              // cut
+    CHECK(quoted("\xC0\xAF") == "\"" + bad + bad + "\"");            // overlong
+    CHECK(quoted("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");  // a surrogate
+    CHECK(quoted("\xE2\x82") == "\"" + bad + bad + "\"");            // cut
     CHECK(quoted("\xF4\x90\x80\x80") == "\"" + bad + bad + bad + bad + "\"");
 }
 
@@ -50,7 +51,9 @@ TEST(escapes_mean_what_json_says) {
 TEST(half_a_surrogate_pair_is_replaced) {
     CHECK(unescaped(R"(\ud800)") == "\xEF\xBF\xBD");
     CHECK(unescaped(R"(\udc00x)") == "\xEF\xBF\xBDx");
-    CHECK(unescaped(R"(\ud800\u0041)") == "\xEF\xBF\xBD" "A");
+    CHECK(unescaped(R"(\ud800\u0041)") ==
+          "\xEF\xBF\xBD"
+          "A");
     CHECK(unescaped(R"(\ud800\ud800)") == "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 

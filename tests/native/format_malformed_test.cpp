@@ -18,7 +18,8 @@ Refusal refusal(std::string_view text, size_t piece) {
     } catch (const format::ParseError& error) {
         return {error.offset, error.what()};
     }
-    std::fprintf(stderr, "accepted: %.*s\n", static_cast<int>(std::min<size_t>(text.size(), 200)), text.data());
+    std::fprintf(stderr, "accepted: %.*s\n", static_cast<int>(std::min<size_t>(text.size(), 200)),
+                 text.data());
     CHECK(!"the text should have been refused");
     return {};
 }
@@ -48,7 +49,8 @@ TEST(what_is_no_trace_is_refused) {
 }
 
 TEST(truncated_text_is_refused_at_its_end) {
-    const std::string text = R"({"traceEvents":[{"ph":"X","name":"a\n","ts":1.5e1,"args":{"k":[true,null,-1]}}],"x":1})";
+    const std::string text =
+        R"({"traceEvents":[{"ph":"X","name":"a\n","ts":1.5e1,"args":{"k":[true,null,-1]}}],"x":1})";
     for (size_t length = 1; length < text.size(); ++length) {
         const Refusal got = refusal(std::string_view(text).substr(0, length), 5);
         CHECK(got.offset == length);
@@ -91,14 +93,16 @@ TEST(wrong_events_are_refused) {
 }
 
 TEST(a_base_that_pushes_times_out_of_range_is_refused) {
-    const std::string text = R"({"traceEvents":[{"ph":"X","ts":2000000000000000}],"baseTimeNanoseconds":1000000000000000000})";
+    const std::string text =
+        R"({"traceEvents":[{"ph":"X","ts":2000000000000000}],"baseTimeNanoseconds":1000000000000000000})";
     check_refused(text, text.size(), "out of range");
 }
 
 TEST(nesting_beyond_the_limit_is_refused) {
     const std::string deep = "{\"a\":" + std::string(200, '[');
     check_refused(deep, 5 + 128, "nested deeper");
-    const std::string fine = "{\"a\":" + std::string(128, '[') + std::string(128, ']') + ",\"traceEvents\":[]}";
+    const std::string fine =
+        "{\"a\":" + std::string(128, '[') + std::string(128, ']') + ",\"traceEvents\":[]}";
     CHECK(read(fine).size() == 0);
 }
 

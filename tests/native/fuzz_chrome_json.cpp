@@ -1,5 +1,5 @@
-// Whatever the bytes are: read_chrome_json returns or throws ParseError, the same however they are cut into pieces,
-// and what it returns can be written and read again to the same bytes.
+// Whatever the bytes are: read_chrome_json returns or throws ParseError, the same however they are cut into
+// pieces, and what it returns can be written and read again to the same bytes.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>

@@ -2,8 +2,8 @@
 //
 //   fuzz_x SECONDS [FILE_OR_DIRECTORY...]     0 seconds: only replay
 //
-// Inputs start from the corpus; each round copies one, cuts, joins, repeats or flips it, and runs it. The seed is
-// printed, and an input that crashes is left in crash-input.
+// Inputs start from the corpus; each round copies one, cuts, joins, repeats or flips it, and runs it. The
+// seed is printed, and an input that crashes is left in crash-input.
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,18 +65,49 @@ private:
     }
 
     void change(std::string& text) {
-        static const char* const tokens[] = {"{",     "}",      "[",    "]",      ",",       ":",     "\"",
-                                             "\\",    "\\u",    "null", "true",   "false",   "1e9",   "-",
-                                             "0.001", "\xff",   "\n",   "\\ud800", "\"ph\":", "\"B\"", "\"E\"",
-                                             "{}",    "9999999999999999999"};
+        static const char* const tokens[] = {"{",
+                                             "}",
+                                             "[",
+                                             "]",
+                                             ",",
+                                             ":",
+                                             "\"",
+                                             "\\",
+                                             "\\u",
+                                             "null",
+                                             "true",
+                                             "false",
+                                             "1e9",
+                                             "-",
+                                             "0.001",
+                                             "\xff",
+                                             "\n",
+                                             "\\ud800",
+                                             "\"ph\":",
+                                             "\"B\"",
+                                             "\"E\"",
+                                             "{}",
+                                             "9999999999999999999"};
         const size_t at = below(text.size() + 1);
         switch (below(7)) {
-            case 0: text.insert(at, 1, static_cast<char>(random_())); break;
-            case 1: text.insert(at, tokens[below(std::size(tokens))]); break;
-            case 2: text.erase(at, 1 + below(32)); break;
-            case 3: text.insert(at, part_of(text)); break;
-            case 4: text.insert(at, part_of(pick())); break;
-            case 5: text.resize(at); break;
+            case 0:
+                text.insert(at, 1, static_cast<char>(random_()));
+                break;
+            case 1:
+                text.insert(at, tokens[below(std::size(tokens))]);
+                break;
+            case 2:
+                text.erase(at, 1 + below(32));
+                break;
+            case 3:
+                text.insert(at, part_of(text));
+                break;
+            case 4:
+                text.insert(at, part_of(pick()));
+                break;
+            case 5:
+                text.resize(at);
+                break;
             default:
                 if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
         }

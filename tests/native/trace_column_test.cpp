@@ -22,9 +22,13 @@ void fills_and_reads_back(const Storage& storage) {
 
 }  // namespace
 
-TEST(a_column_keeps_its_values_while_it_grows_in_memory) { fills_and_reads_back(in_memory); }
+TEST(a_column_keeps_its_values_while_it_grows_in_memory) {
+    fills_and_reads_back(in_memory);
+}
 
-TEST(a_column_keeps_its_values_while_it_grows_in_a_file) { fills_and_reads_back(in_file); }
+TEST(a_column_keeps_its_values_while_it_grows_in_a_file) {
+    fills_and_reads_back(in_file);
+}
 
 TEST(a_short_column_of_a_file_storage_stays_on_the_heap) {
     Column<uint64_t> column(in_file);

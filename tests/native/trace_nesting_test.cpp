@@ -34,8 +34,10 @@ TEST(links_follow_the_rows_they_point_to) {
 TEST(self_time_is_what_children_leave) {
     const trace::Trace trace = trace_of({{"a", 0, 10}, {"b", 2, 6}, {"c", 4, 5}, {"d", 8, 10}});
     const trace::Nesting nesting = trace::nest(trace);
-    CHECK(nesting.parent[0] == -1 && nesting.parent[1] == 0 && nesting.parent[2] == 1 && nesting.parent[3] == 0);
-    CHECK(nesting.self_ns[0] == 4 && nesting.self_ns[1] == 3 && nesting.self_ns[2] == 1 && nesting.self_ns[3] == 2);
+    CHECK(nesting.parent[0] == -1 && nesting.parent[1] == 0 && nesting.parent[2] == 1 &&
+          nesting.parent[3] == 0);
+    CHECK(nesting.self_ns[0] == 4 && nesting.self_ns[1] == 3 && nesting.self_ns[2] == 1 &&
+          nesting.self_ns[3] == 2);
     CHECK(nesting.depth[0] == 0 && nesting.depth[2] == 2 && nesting.depth[3] == 1);
 }
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from kinetograph.trace import Event, Trace
 
 __all__ = ["EventNode", "event_tree"]
 
 
-@dataclass(eq=False, slots=True)
 class EventNode:
     """An event between its parent and its children."""
 
-    event: Event
-    parent: EventNode | None = None
-    children: list[EventNode] = field(default_factory=list)
+    __slots__ = ("children", "event", "parent")
+
+    def __init__(self, event: Event, parent: EventNode | None = None) -> None:
+        self.event = event
+        self.parent = parent
+        self.children: list[EventNode] = []
 
     def __repr__(self) -> str:
         return f"<EventNode {self.event.name!r} with {len(self.children)} children>"

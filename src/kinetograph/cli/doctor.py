@@ -9,7 +9,7 @@ import click
 import kinetograph as kg
 
 if TYPE_CHECKING:
-    from kinetograph.features import Feature
+    from kinetograph.session.features import Feature
 
 __all__ = ["doctor"]
 

@@ -24,8 +24,12 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 
 @click.command()
 @click.argument("trace_path", metavar="TRACE", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--sort", type=click.Choice(SORT_KEYS), default="self", show_default=True, help="Largest first.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of each table.")
+@click.option(
+    "--sort", type=click.Choice(SORT_KEYS), default="self", show_default=True, help="Largest first."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Rows of each table."
+)
 @click.option("--category", "categories", multiple=True, help="Only this category; may be given again.")
 def summary(trace_path: Path, sort: str, limit: int, categories: tuple[str, ...]) -> None:
     """Print where the time went in TRACE.

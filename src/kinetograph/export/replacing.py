@@ -16,7 +16,7 @@ __all__ = ["replacing"]
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a temporary file that becomes `path` at the end of the block, or vanishes when the block raises."""
+    """Open a temporary file that becomes `path` at the end of the block, and vanishes if the block raises."""
     target = Path(fspath(path))
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:

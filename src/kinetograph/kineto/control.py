@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kinetograph.errors import KinetographError
 from kinetograph.kineto.activities import activity_types
@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What prepare_trace settled for the trace to come."""
 
     config: ProfilerConfig
@@ -46,19 +45,19 @@ class _Plan:
     not_recorded: frozenset[ActivityType]
 
 
-@dataclass
 class _Profiler:
     """Everything the shim remembers between calls. One per process; a forked child starts with a new one."""
 
-    is_registered: bool = False
-    is_initialized: bool = False
-    cpu_only: bool = False
-    steps: int = 0
-    plan: _Plan | None = None
-    session: Session | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
-    thread_names: dict[int, str] = field(default_factory=dict)
-    notes: list[tuple[str, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.is_registered = False
+        self.is_initialized = False
+        self.cpu_only = False
+        self.steps = 0
+        self.plan: _Plan | None = None
+        self.session: Session | None = None
+        self.metadata: dict[str, str] = {}
+        self.thread_names: dict[int, str] = {}
+        self.notes: list[tuple[str, str]] = []
 
 
 _profiler = _Profiler()
@@ -120,7 +119,7 @@ def prepare_trace(
         _wake()
         recorded = asked & {ActivityType.CPU} if cpu_only or _profiler.cpu_only else asked
         require_available(options, recorded)
-        logger.info("activity types: %s", sorted(activity_types(asked, experimental)))
+        logger().info("activity types: %s", sorted(activity_types(asked, experimental)))
         _profiler.plan = _Plan(options, recorded, asked - recorded)
 
 
@@ -189,7 +188,7 @@ def log_invariant_violation(
         f" {name}={value}" for name, value in (("profile", profile_id), ("group", group_profile_id)) if value
     )
     text = f"{assertion}: {error}{ids}"
-    logger.error("invariant violated: %s", text)
+    logger().error("invariant violated: %s", text)
     with _lock:
         _profiler.notes.append(("invariant", text))
 

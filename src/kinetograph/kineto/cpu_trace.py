@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import warnings
-from dataclasses import dataclass, field
 
 from kinetograph.errors import KinetographError
 from kinetograph.kineto.activities import ActivityType
 from kinetograph.kineto.devices import DeviceAndResource
 from kinetograph.session.members import member_of
+from kinetograph.trace.json_text import to_json
 
 __all__ = ["CpuActivity", "CpuTrace", "TraceWrapper", "add_metadata", "inbox"]
 
 
-@dataclass
 class CpuActivity:
     """One activity of a TraceWrapper. `metadata` values are JSON text, as they will stand in `args`."""
 
-    name: str
-    type: ActivityType
-    place: DeviceAndResource
-    correlation_id: int
-    start_ns: int
-    duration_ns: int
-    metadata: dict[str, str] = field(default_factory=dict)
+    __slots__ = ("correlation_id", "duration_ns", "metadata", "name", "place", "start_ns", "type")
+
+    def __init__(
+        self,
+        name: str,
+        type: ActivityType,
+        place: DeviceAndResource,
+        correlation_id: int,
+        start_ns: int,
+        duration_ns: int,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.place = place
+        self.correlation_id = correlation_id
+        self.start_ns = start_ns
+        self.duration_ns = duration_ns
+        self.metadata: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<CpuActivity {self.name!r} {self.type.category} {self.duration_ns} ns>"
 
 
-@dataclass
 class CpuTrace:
     """The activities of one TraceWrapper, and the time they cover."""
 
-    name: str
-    start_ns: int
-    end_ns: int
-    activities: list[CpuActivity] = field(default_factory=list)
+    __slots__ = ("activities", "end_ns", "name", "start_ns")
+
+    def __init__(self, name: str, start_ns: int, end_ns: int) -> None:
+        self.name = name
+        self.start_ns = start_ns
+        self.end_ns = end_ns
+        self.activities: list[CpuActivity] = []
 
 
 class Inbox:
@@ -124,11 +138,13 @@ class TraceWrapper:
 
 def add_metadata(activity: CpuActivity, key: str, value: str, *, quote: bool = False) -> None:
     """Give an activity one more argument. `value` is JSON text, or with `quote` any text at all."""
-    activity.metadata[key] = json.dumps(value) if quote else checked_json(key, value)
+    activity.metadata[key] = to_json(value) if quote else checked_json(key, value)
 
 
 def checked_json(key: str, value: str) -> str:
     """Text that can be put into a trace file as it is; Kineto checks nothing, and its file is broken then."""
+    import json
+
     try:
         json.loads(value, parse_constant=_refuse_constant)
     except (TypeError, ValueError) as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from kinetograph.kineto.activities import ActivityType
 from kinetograph.kineto.cpu_trace import CpuActivity, CpuTrace
 from kinetograph.kineto.devices import DeviceAndResource, device_type_from_activity
 from kinetograph.trace import DeviceType, EventKind, Trace
+from kinetograph.trace.json_text import to_json
 
 __all__ = ["merge_cpu_traces"]
 
@@ -52,4 +52,4 @@ def _name_stream(trace: Trace, place: DeviceAndResource, device_type: DeviceType
 
 def _args_json(activity: CpuActivity) -> str:
     """The members of a JSON object, without its braces."""
-    return ",".join(f"{json.dumps(key)}:{value}" for key, value in activity.metadata.items())
+    return ",".join(f"{to_json(key)}:{value}" for key, value in activity.metadata.items())

@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kinetograph.errors import KinetographError
+from kinetograph.session.values import Value
 
-__all__ = ["require_bool", "require_choice", "require_positive", "require_text", "text_tuple"]
+__all__ = [
+    "require_bool",
+    "require_bools",
+    "require_choice",
+    "require_positive",
+    "require_text",
+    "text_tuple",
+]
 
 
 def require_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise _wrong(name, "True or False", value)
+
+
+def require_bools(options: Value) -> None:
+    """Check every switch, which is what is on or off by default."""
+    for name, default in options.defaults.items():
+        if isinstance(default, bool):
+            require_bool(name, getattr(options, name))
 
 
 def require_text(name: str, value: object) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-
 from kinetograph.errors import KinetographError
 from kinetograph.session.activity import ActivityType, ProfilerActivity
-from kinetograph.session.checks import require_bool, require_text
+from kinetograph.session.checks import require_bools, require_text
 from kinetograph.session.experimental import ExperimentalConfig
 from kinetograph.session.members import member_of
 from kinetograph.session.options import RecordOptions
 from kinetograph.session.state import ProfilerState
+from kinetograph.session.values import Value
 
 __all__ = [
     "ActivityType",
@@ -22,8 +21,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class ProfilerConfig:
+class ProfilerConfig(Value):
     """The options of a session; everything is off by default.
 
     >>> ProfilerConfig(report_input_shapes=True)
@@ -38,15 +36,13 @@ class ProfilerConfig:
     with_stack: bool = False
     with_flops: bool = False
     with_modules: bool = False
-    experimental_config: ExperimentalConfig = field(default_factory=ExperimentalConfig)
+    experimental_config: ExperimentalConfig = ExperimentalConfig()
     trace_id: str = ""
-    recording: RecordOptions = field(default_factory=RecordOptions)
+    recording: RecordOptions = RecordOptions()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
-        for option in fields(self):
-            if option.type == "bool":
-                require_bool(option.name, getattr(self, option.name))
+        require_bools(self)
         require_text("trace_id", self.trace_id)
         _require_instance("experimental_config", self.experimental_config, ExperimentalConfig)
         _require_instance("recording", self.recording, RecordOptions)

@@ -1,7 +1,8 @@
 """`@kg.scope("name")`: which form the wrapper takes.
 
-A plain function becomes a native callable. An `async def` is one span from its first step to its last, on the lane
-of its task. A generator is one span per run, so that the time its caller spends between items is not counted.
+A plain function becomes a native callable. An `async def` is one span from its first step to its last, on the
+lane of its task. A generator is one span per run, so that the time its caller spends between items is not
+counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a scope carries besides its name: arguments, metadata, and the shapes of its inputs.
 
-The native scope calls `prepare` when one is made with more than a name, `at_enter` when it begins to be recorded
-and `at_exit` for the text that becomes the `args` of its event.
+The native scope calls `prepare` when one is made with more than a name, `at_enter` when it begins to be
+recorded and `at_exit` for the text that becomes the `args` of its event.
 """
 
 from __future__ import annotations
@@ -52,11 +52,10 @@ class Details:
         self.input_members: dict[str, Any] = {}
 
 
-def count_shapes(asked: bool, change: int = 1) -> None:
-    """A session that asks for shapes starts (or, with -1, ends)."""
+def count_shapes(change: int) -> None:
+    """A session that asks for shapes starts (1) or ends (-1)."""
     global _sessions_with_shapes
-    if asked:
-        _sessions_with_shapes += change
+    _sessions_with_shapes += change
 
 
 def prepare(
@@ -69,7 +68,9 @@ def prepare(
 ) -> tuple[int, Details | None]:
     """The native number for kind and category, and the details if there are any."""
     if args is not None and not isinstance(args, str):
-        raise KinetographError(f"args: expected a str, got {args!r}", hint="pass values as name=value instead")
+        raise KinetographError(
+            f"args: expected a str, got {args!r}", hint="pass values as name=value instead"
+        )
     scope = member_of(RecordScope, kind, what="kind")
     category = _USER_ANNOTATION if scope == RecordScope.USER_SCOPE else _CPU_OP
     has_details = args is not None or inputs is not None or metadata

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 
-from kinetograph.session.checks import require_bool, require_text, text_tuple
+from kinetograph.session.checks import require_bools, require_text, text_tuple
+from kinetograph.session.values import Value
 
 __all__ = ["ExperimentalConfig"]
 
 
-@dataclass(frozen=True)
-class ExperimentalConfig:
+class ExperimentalConfig(Value):
     """Options that may change from one release to the next.
 
     True in a condition when it asks for hardware metrics, as in Kineto: they replace the usual activities.
@@ -36,9 +35,7 @@ class ExperimentalConfig:
         for name in ("profiler_metrics", "performance_events"):
             object.__setattr__(self, name, text_tuple(name, getattr(self, name)))
         require_text("custom_profiler_config", self.custom_profiler_config)
-        for field in fields(self):
-            if field.type == "bool":
-                require_bool(field.name, getattr(self, field.name))
+        require_bools(self)
 
     def __bool__(self) -> bool:
         return bool(self.profiler_metrics)

@@ -1,7 +1,8 @@
-"""`enable_profiler` and `disable_profiler`: the low-level pair, per thread as in Kineto unless told otherwise."""
+"""`enable_profiler`, `disable_profiler`: the low-level pair, per thread as in Kineto by default."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 
@@ -21,6 +22,8 @@ __all__ = [
 # Sessions of this module, in the order they were started. A thread ends its own, innermost first.
 _running: list[Session] = []
 _lock = threading.Lock()
+# Held across a fork: a child in which another thread's lock is never opened again could start no session.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def enable_profiler(
@@ -40,7 +43,9 @@ def enable_profiler(
 
     `scopes` keeps only scopes of these kinds. `post_process` is called once with the Trace and may enrich it.
     """
-    session = Session.start(ProfilerConfig() if config is None else config, activities, scopes, all_threads, post_process)
+    session = Session.start(
+        ProfilerConfig() if config is None else config, activities, scopes, all_threads, post_process
+    )
     with _lock:
         _running.append(session)
 
@@ -102,7 +107,9 @@ def _take_own() -> Session:
 def _nothing_to_disable() -> KinetographError:
     here = threading.current_thread().name
     if not _running:
-        return KinetographError(f"no session runs, so {here} has none to end", hint="call kg.enable_profiler() first")
+        return KinetographError(
+            f"no session runs, so {here} has none to end", hint="call kg.enable_profiler() first"
+        )
     owners = ", ".join(f"{session.owner} (thread {session.owner_tid})" for session in _running)
     return KinetographError(
         f"{here} has started no session; those that run belong to {owners}",

@@ -1,16 +1,16 @@
 """Callbacks at the begin and end of scopes: PyTorch's RecordFunction observers, in Python.
 
-The native scope calls `at_enter` and `at_exit` while at least one callback exists; nothing of this runs otherwise.
+The native scope calls `at_enter` and `at_exit` while at least one callback exists; nothing of this runs
+otherwise.
 """
 
 from __future__ import annotations
 
 import contextvars
 import itertools
-import random
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kinetograph import _native
@@ -32,31 +32,58 @@ OnEnter = Callable[["RecordFunction"], Any]
 OnExit = Callable[["RecordFunction", Any], object]
 
 
-@dataclass(frozen=True, slots=True)
 class RecordFunction:
-    """What a callback is told about the scope."""
+    """What a callback is told about the scope; `inputs` only if it needs them, and only at enter."""
 
-    name: str
-    scope: RecordScope
-    thread_id: int
-    inputs: Sequence[object]
-    """Only for callbacks that need them, and only at enter."""
-    sequence_number: int = -1
+    __slots__ = ("inputs", "name", "scope", "sequence_number", "thread_id")
+
+    def __init__(
+        self,
+        name: str,
+        scope: RecordScope,
+        thread_id: int,
+        inputs: Sequence[object] = (),
+        sequence_number: int = -1,
+    ) -> None:
+        self.name = name
+        self.scope = scope
+        self.thread_id = thread_id
+        self.inputs = inputs
+        self.sequence_number = sequence_number
+
+    def __repr__(self) -> str:
+        return f"<RecordFunction {self.name!r} {self.scope.name} in thread {self.thread_id}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Callback:
-    handle: int
-    on_enter: OnEnter | None
-    on_exit: OnExit | None
-    scopes: frozenset[RecordScope]
-    needs_inputs: bool
-    sampling_probability: float
+    __slots__ = ("handle", "needs_inputs", "on_enter", "on_exit", "sampling_probability", "scopes")
+
+    def __init__(
+        self,
+        on_enter: OnEnter | None,
+        on_exit: OnExit | None,
+        scopes: Iterable[object],
+        needs_inputs: bool,
+        sampling_probability: float,
+    ) -> None:
+        self.handle = next(_handles)
+        self.on_enter = on_enter
+        self.on_exit = on_exit
+        self.scopes = frozenset(member_of(RecordScope, scope, what="scopes") for scope in scopes)
+        self.needs_inputs = needs_inputs
+        self.sampling_probability = sampling_probability
 
     def wants(self, scope: RecordScope) -> bool:
         if self.scopes and scope not in self.scopes:
             return False
-        return self.sampling_probability >= 1.0 or random.random() < self.sampling_probability
+        return self.sampling_probability >= 1.0 or _is_sampled(self.sampling_probability)
+
+
+def _is_sampled(probability: float) -> bool:
+    # Here, for it brings hashlib and more, and few callbacks are sampled.
+    import random
+
+    return random.random() < probability
 
 
 class _Errors:
@@ -87,6 +114,7 @@ class _ThreadCallbacks(threading.local):
 
 errors = _Errors()
 _lock = threading.Lock()
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _handles = itertools.count(1)
 _global_callbacks: tuple[_Callback, ...] = ()
 _thread = _ThreadCallbacks()
@@ -167,14 +195,21 @@ def at_exit(scope: Any) -> None:
 
 
 def _make(
-    on_enter: OnEnter | None, on_exit: OnExit | None, scopes: Iterable[object], needs_inputs: bool, probability: float
+    on_enter: OnEnter | None,
+    on_exit: OnExit | None,
+    scopes: Iterable[object],
+    needs_inputs: bool,
+    probability: float,
 ) -> _Callback:
     if on_enter is None and on_exit is None:
-        raise KinetographError("a callback needs on_enter, on_exit or both", hint="pass a function of one argument")
+        raise KinetographError(
+            "a callback needs on_enter, on_exit or both", hint="pass a function of one argument"
+        )
     if not 0.0 <= probability <= 1.0:
-        raise KinetographError(f"sampling_probability: expected 0 to 1, got {probability!r}", hint="1.0 is every scope")
-    members = frozenset(member_of(RecordScope, scope, what="scopes") for scope in scopes)
-    return _Callback(next(_handles), on_enter, on_exit, members, needs_inputs, probability)
+        raise KinetographError(
+            f"sampling_probability: expected 0 to 1, got {probability!r}", hint="1.0 is every scope"
+        )
+    return _Callback(on_enter, on_exit, scopes, needs_inputs, probability)
 
 
 def _note_alive(callback: _Callback) -> None:
@@ -193,7 +228,7 @@ def _enter(callback: _Callback, scope: Any, kind: RecordScope) -> tuple[_Callbac
     function = RecordFunction(scope.name, kind, threading.get_native_id(), inputs)
     context = None if callback.on_enter is None else _call(callback, callback.on_enter, function)
     # The inputs belong to the program: not held until the scope ends.
-    without_inputs = RecordFunction(function.name, kind, function.thread_id, ()) if inputs else function
+    without_inputs = RecordFunction(function.name, kind, function.thread_id) if inputs else function
     return callback, without_inputs, context
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Literal
 
 from kinetograph.errors import KinetographError
-from kinetograph.session.checks import require_bool, require_choice, require_positive
+from kinetograph.session.checks import require_bools, require_choice, require_positive
+from kinetograph.session.values import Value
 
 __all__ = ["RecordOptions"]
 
 
-@dataclass(frozen=True)
-class RecordOptions:
+class RecordOptions(Value):
     """How a session keeps what it records.
 
-    >>> RecordOptions(mode="ring", ring_seconds=10)      # a flight recorder: the newest ten seconds
+    >>> RecordOptions(mode="ring", ring_seconds=10)  # a flight recorder: the newest ten seconds
     >>> RecordOptions(crash_safe=True, directory="run")  # kill -9 loses nothing; `kinetograph recover run`
 
     A ring with neither size nor seconds holds as much as `memory_limit_bytes` allows. `directory` holds the
@@ -36,7 +35,7 @@ class RecordOptions:
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, ("record", "ring"))
         require_choice("at_limit", self.at_limit, ("spill", "drop"))
-        require_bool("crash_safe", self.crash_safe)
+        require_bools(self)
         require_positive("memory_limit_bytes", self.memory_limit_bytes, (int,), "bytes")
         self._check_ring()
         for name in ("directory", "path"):

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
-from kinetograph.session import details, exits, observer
+from kinetograph.session import exits, observer
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.config import ProfilerConfig, RecordOptions
 from kinetograph.session.members import member_of
+from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
 
 __all__ = ["PostProcess", "Session"]
@@ -35,7 +36,9 @@ class Session:
     >>> trace = session.stop()
     """
 
-    def __init__(self, number: int, config: ProfilerConfig, scopes: int, post_process: PostProcess | None) -> None:
+    def __init__(
+        self, number: int, config: ProfilerConfig, scopes: int, post_process: PostProcess | None
+    ) -> None:
         self._number = number
         self._config = config
         self._scopes = scopes
@@ -59,10 +62,11 @@ class Session:
         """Begin to record. Raises before anything happens when something asked for is not available."""
         require_available(config, activity_set(activities))
         mask = _scope_mask(scopes)
+        load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
         session = cls(_start_native(config.recording, all_threads), config, mask, post_process)
         session.all_threads = all_threads
-        details.count_shapes(config.report_input_shapes)
+        session._count_shapes(1)
         exits.watch(session)
         return session
 
@@ -86,10 +90,11 @@ class Session:
 
     def stop(self) -> Trace:
         """End the window and build its trace. The second call is an error."""
+        self._require_own_process()
         with self._stopping:
             self._require_running()
             native = _native.stop_session(self._number, self._scopes)
-        details.count_shapes(self._config.report_input_shapes, -1)
+        self._count_shapes(-1)
         exits.forget(self)
         trace = Trace(native)
         self._describe(trace)
@@ -97,14 +102,22 @@ class Session:
             self._post_process(trace)
         return trace
 
-    def _require_running(self) -> None:
+    def _require_own_process(self) -> None:
         if self._process != os.getpid():
             raise KinetographError(
                 f"this session records process {self._process}, and this is process {os.getpid()}",
                 hint="a forked child starts without sessions: start one of its own there",
             )
+
+    def _require_running(self) -> None:
         if not self.is_running:
             raise KinetographError("this session has been stopped already", hint="start a new one")
+
+    def _count_shapes(self, change: int) -> None:
+        from kinetograph.session import details
+
+        if self._config.report_input_shapes:
+            details.count_shapes(change)
 
     def _describe(self, trace: Trace) -> None:
         trace.metadata["trace_id"] = self._config.trace_id or os.urandom(16).hex().upper()

@@ -19,17 +19,32 @@ def recover_file(path: str | os.PathLike[str]) -> Trace:
     try:
         return Trace(_native.recover(os.fspath(path)))
     except RuntimeError as error:
-        raise KinetographError(str(error), hint="session files are made by recording with crash_safe=True") from error
+        raise KinetographError(
+            str(error), hint="session files are made by recording with crash_safe=True"
+        ) from error
     except OSError as error:
         raise KinetographError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 
 
 def recover_directory(directory: str | os.PathLike[str]) -> list[Path]:
-    """A `.json.gz` beside each session file of a dead process; the session files stay."""
+    """A `.json.gz` beside each session file of a dead process; the session files stay.
+
+    A file that cannot be read does not keep the others from being recovered; the error then names both.
+    """
     files = sorted(Path(directory).glob(f"*{_SUFFIX}"))
     if not files:
         raise KinetographError(f"there is no session file (*{_SUFFIX}) in {os.fspath(directory)}")
-    return [_recover_beside(file) for file in files]
+    traces: list[Path] = []
+    failures: list[str] = []
+    for file in files:
+        try:
+            traces.append(_recover_beside(file))
+        except KinetographError as error:
+            failures.append(str(error).splitlines()[0])
+    if failures:
+        written = f"; recovered were {', '.join(map(str, traces))}" if traces else ""
+        raise KinetographError("; ".join(failures) + written, hint="move what is no session file away")
+    return traces
 
 
 def _recover_beside(file: Path) -> Path:

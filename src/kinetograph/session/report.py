@@ -6,7 +6,6 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
-from kinetograph.session.details import members_text
 from kinetograph.session.members import member_of
 from kinetograph.trace.words import DeviceType
 
@@ -36,7 +35,9 @@ def report_event(
     if not isinstance(name, str):
         raise KinetographError(f"name: expected a str, got {name!r}")
     if end_ns < start_ns:
-        raise KinetographError(f"end_ns={end_ns} lies before start_ns={start_ns}", hint="both are nanoseconds of wall time")
+        raise KinetographError(
+            f"end_ns={end_ns} lies before start_ns={start_ns}", hint="both are nanoseconds of wall time"
+        )
     if not 0 <= correlation_id < 1 << 32:
         raise KinetographError(f"correlation_id: expected 0 to 2**32 - 1, got {correlation_id!r}")
     device = member_of(DeviceType, device_type, what="device_type")
@@ -46,14 +47,27 @@ def report_event(
     if correlation_id:
         place["correlation"] = correlation_id
     _native.record_device_event(
-        name, _KERNEL, start_ns, end_ns, device, device_index, resource, correlation_id, members_text(place | args)
+        name,
+        _KERNEL,
+        start_ns,
+        end_ns,
+        device,
+        device_index,
+        resource,
+        correlation_id,
+        _members_text(place | args),
     )
 
 
 def report_memory_usage(
-    ptr: int, size: int, total_allocated: int, total_reserved: int, device: object = DeviceType.CPU, device_index: int = -1
+    ptr: int,
+    size: int,
+    total_allocated: int,
+    total_reserved: int,
+    device: object = DeviceType.CPU,
+    device_index: int = -1,
 ) -> None:
-    """Record an allocation (`size` > 0) or a release (`size` < 0) of an allocator, now, in the calling thread."""
+    """Record an allocation (`size` > 0) or a release (`size` < 0) by the calling thread, now."""
     if not _native.is_recording():
         return
     members = {
@@ -64,4 +78,11 @@ def report_memory_usage(
         "Device Type": int(member_of(DeviceType, device, what="device")),
         "Device Id": device_index,
     }
-    _native.record_instant("[memory]", _CPU_INSTANT_EVENT, True, members_text(members))
+    _native.record_instant("[memory]", _CPU_INSTANT_EVENT, True, _members_text(members))
+
+
+def _members_text(members: dict[str, Any]) -> bytes:
+    # Here, for it brings json, and `import kinetograph` loads this module.
+    from kinetograph.session.details import members_text
+
+    return members_text(members)

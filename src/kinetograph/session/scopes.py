@@ -1,11 +1,13 @@
 """`scope`, `mark`, `counter`: native, with their Python side connected.
 
-The Python side is needed only for decorators and for scopes with more than a name; it is imported by the first of
-them and connects itself then, so that `import kinetograph` stays cheap.
+The Python side is needed only for decorators and for scopes with more than a name; it is imported by the
+first of them, or by the first session, and connects itself then, so that `import kinetograph` stays cheap.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
@@ -14,18 +16,32 @@ from kinetograph._native import counter, mark, scope
 if TYPE_CHECKING:
     from kinetograph.session.details import Details
 
-__all__ = ["counter", "mark", "record_function", "scope"]
+__all__ = ["counter", "load_python_side", "mark", "record_function", "scope"]
 
 record_function = scope
 
+_loading = threading.RLock()
+# A child that is forked while another thread imports a module can never import that module: so forks wait.
+os.register_at_fork(
+    before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+)
+
+
+def load_python_side() -> None:
+    """Sessions call this before they record, so that the import is no part of what they see."""
+    with _loading:
+        from kinetograph.session import decorate, details  # noqa: F401
+
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:
+    load_python_side()
     from kinetograph.session import details
 
     return details.prepare(*args, **options)
 
 
 def _decorate_first(scope: Any, function: Any) -> Any:
+    load_python_side()
     from kinetograph.session import decorate
 
     return decorate.decorate(scope, function)

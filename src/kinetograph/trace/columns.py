@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from kinetograph import _native
 
-    Column = NDArray[np.generic]
+    Column = NDArray[Any]
 
 __all__ = ["COLUMNS", "Columns"]
 
@@ -40,9 +39,8 @@ class Columns(Mapping[str, Any]):
     >>> trace.columns["duration_ns"].max()
     48200000
 
-    `name` and `category` hold ids for `trace.names` and `trace.categories`, `track` an index in `trace.tracks`;
-    `parent` and `link` hold rows, -1 where there is none. `parent`, `self_ns` and `depth` are computed when first
-    asked for.
+    `name`, `category` and `track` are indexes in the lists of the trace. `parent` and `link` hold rows, -1
+    where there is none. `parent`, `self_ns` and `depth` are computed when first asked for.
     """
 
     def __init__(self, native: _native.Trace) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from kinetograph.trace.json_text import from_json
 from kinetograph.trace.words import DeviceType, EventFlag, EventKind, RecordScope
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Event:
 
     @property
     def children(self) -> list[Event]:
-        """Direct children, by start. They follow their parent in the trace, so only those rows are looked at."""
+        """Direct children, by start. They follow their parent, so only the rows behind it are looked at."""
         parents, tracks = self.trace.columns["parent"], self.trace.columns["track"]
         starts, end_ns = self.trace.columns["start_ns"], self.end_ns
         children = []
@@ -146,7 +146,7 @@ class Event:
     def args(self) -> dict[str, Any]:
         """Everything that has no column, as it stands in the file."""
         if self._args is None:
-            self._args = json.loads("{" + self.trace.native.args_of(self.row) + "}")
+            self._args = from_json("{" + self.trace.native.args_of(self.row) + "}")
         return self._args
 
     @property

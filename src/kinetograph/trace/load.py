@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
+from functools import partial
 from os import PathLike, fspath
 from typing import IO
 
@@ -25,43 +25,27 @@ def load(path: str | PathLike[str]) -> Trace:
     """
     try:
         with open(path, "rb") as file:
-            return Trace(_read(fspath(path), _opened(file)))
+            return Trace(_native.Trace.read_chrome_json(_reader(file)))
+    except _native.ParseError as error:
+        raise _no_trace(fspath(path), *error.args) from None
     except OSError as error:
         raise KinetographError(f"cannot read {fspath(path)!r}: {error.strerror or error}") from error
 
 
-def _opened(file: IO[bytes]) -> IO[bytes]:
-    magic = file.read(2)
+def _reader(file: IO[bytes]) -> Callable[[], bytes]:
+    magic = file.read(len(_GZIP_MAGIC))
     file.seek(0)
     if magic != _GZIP_MAGIC:
-        return file
-    try:
-        from isal import igzip
-    except ImportError:
-        import gzip
+        return partial(file.read, _PIECE_BYTES)
+    # Here, for it brings zlib or isal, and `import kinetograph` loads this module.
+    from kinetograph.trace.gunzip import Gunzip
 
-        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
-    stream: IO[bytes] = igzip.IGzipFile(fileobj=file)
-    return stream
+    return Gunzip(file).read
 
 
-def _read(path: str, stream: IO[bytes]) -> _native.Trace:
-    read: Callable[[], bytes] = lambda: stream.read(_PIECE_BYTES)  # noqa: E731
-    try:
-        return _native.Trace.read_chrome_json(read)
-    except _native.ParseError as error:
-        reason, offset = error.args
-        raise TraceFormatError(
-            f"{path!r} is no trace: {reason}, at byte {offset} of the text",
-            offset=offset,
-            hint="expected Chrome trace JSON; was the program that wrote it stopped before it was done?",
-        ) from None
-    except (EOFError, zlib.error, ValueError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: str, error: Exception) -> TraceFormatError:
+def _no_trace(path: str, reason: str, offset: int) -> TraceFormatError:
     return TraceFormatError(
-        f"{path!r} is no complete gzip file: {error}",
-        hint="copy it again, or record again; the part that is there can be seen with zcat",
+        f"{path!r} is no trace: {reason}, at byte {offset} of the text",
+        offset=offset,
+        hint="expected Chrome trace JSON; was the program that wrote it stopped before it was done?",
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -12,6 +10,7 @@ from kinetograph import _native
 from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
+from kinetograph.trace.json_text import from_json, to_json
 from kinetograph.trace.words import DeviceType
 
 __all__ = ["Note", "Process", "Trace", "Track"]
@@ -24,8 +23,7 @@ class Note(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     """A process, or a device."""
 
     pid: int | str
@@ -33,8 +31,7 @@ class Process:
     labels: str
 
 
-@dataclass(frozen=True)
-class Track:
+class Track(NamedTuple):
     """A thread, a lane of a thread (an asyncio task), or a stream of a device."""
 
     process: Process
@@ -53,10 +50,10 @@ class Metadata(MutableMapping[str, Any]):
         self._native = native
 
     def __getitem__(self, key: str) -> Any:
-        return json.loads(dict(self._native.metadata())[key])
+        return from_json(dict(self._native.metadata())[key])
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._native.set_metadata(key, json.dumps(value))
+        self._native.set_metadata(key, to_json(value))
 
     def __delitem__(self, key: str) -> None:
         raise TypeError("metadata of a trace can be replaced but not deleted")
@@ -130,7 +127,7 @@ class Trace:
 
     @property
     def device_properties(self) -> list[dict[str, Any]]:
-        properties: list[dict[str, Any]] = json.loads(self.native.device_properties)
+        properties: list[dict[str, Any]] = from_json(self.native.device_properties)
         return properties
 
     @property
@@ -165,7 +162,7 @@ def _tracks(native: _native.Trace, processes: list[Process]) -> Iterator[Track]:
 
 def _scalar(text: str) -> int | str:
     """A pid or tid as it stands in JSON."""
-    value = json.loads(text)
+    value = from_json(text)
     return int(value) if isinstance(value, float) else value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, Profi
 def test_everything_is_off_by_default() -> None:
     config = ProfilerConfig()
     assert config.state is ProfilerState.KINETO
-    assert not any(getattr(config, option.name) for option in fields(config) if option.type == "bool")
+    assert True not in vars(config).values()
     assert config.trace_id == ""
     assert config.experimental_config == ExperimentalConfig()
     assert config.recording == RecordOptions()
@@ -30,7 +29,7 @@ def test_configs_cannot_be_changed_and_equal_ones_are_equal() -> None:
     config = ProfilerConfig(experimental_config=ExperimentalConfig(profiler_metrics=["a"]))
     assert config == ProfilerConfig(experimental_config=ExperimentalConfig(profiler_metrics=("a",)))
     assert len({config, ProfilerConfig(), ProfilerConfig()}) == 2
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError, match="cannot be changed"):
         config.trace_id = "other"  # type: ignore[misc]
 
 

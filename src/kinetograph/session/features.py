@@ -6,7 +6,6 @@ libcupti in particular is left to the part that uses it, because it allows only 
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from collections.abc import Iterator
@@ -112,6 +111,8 @@ def _installed_version(distribution: str) -> str | None:
 
 def _find_library(name: str) -> str | None:
     """Where the loader, or a wheel of NVIDIA's, has a library whose file name begins with `name`."""
+    import glob
+
     for folder in _library_folders():
         found = sorted(glob.glob(os.path.join(glob.escape(folder), f"{name}*")))
         if found:
@@ -120,6 +121,8 @@ def _find_library(name: str) -> str | None:
 
 
 def _library_folders() -> Iterator[str]:
+    import glob
+
     yield from filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
     for entry in sys.path:
         # Wheels for CUDA 12 have a folder per library, those for CUDA 13 one for all.

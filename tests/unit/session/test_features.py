@@ -5,17 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import kinetograph as kg
-
-if TYPE_CHECKING:
-    from kinetograph.features import Feature
+from kinetograph.session import features
 
 
-def by_name() -> dict[str, Feature]:
+def by_name() -> dict[str, features.Feature]:
     return {feature.name: feature for feature in kg.features()}
 
 
@@ -50,10 +47,8 @@ def test_a_library_is_found_on_the_loaders_path(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_name()  # loads the module, whose name in the package is the function's
-    module = sys.modules["kinetograph.features"]
-    monkeypatch.setattr(module, "_find_library", lambda name: None)
-    monkeypatch.setattr(module, "_installed_version", lambda name: None)
+    monkeypatch.setattr(features, "_find_library", lambda name: None)
+    monkeypatch.setattr(features, "_installed_version", lambda name: None)
     table = by_name()
     assert table["cupti"].hint == "pip install 'kinetograph[cuda]'"
     assert table["torch"].hint == "pip install 'kinetograph[torch]'"

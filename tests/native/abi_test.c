@@ -1,0 +1,51 @@
+/* A plain C program that knows nothing but record_abi.h: it opens libkinetograph.so and records. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kinetograph/record_abi.h"
+
+#define CHECK(condition)                                                             \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);  \
+            exit(1);                                                                 \
+        }                                                                            \
+    } while (0)
+
+typedef const kinetograph_record_table* (*table_function)(uint32_t);
+
+int main(int argc, char** argv) {
+    CHECK(argc == 3);
+    void* library = dlopen(argv[1], RTLD_NOW);
+    CHECK(library != NULL);
+    CHECK(dlsym(library, "Py_IsInitialized") == NULL);
+    table_function table_for;
+    *(void**)&table_for = dlsym(library, "kinetograph_record_table_for");
+    CHECK(table_for != NULL);
+    CHECK(table_for(KINETOGRAPH_RECORD_ABI + 1) == NULL);
+    const kinetograph_record_table* table = table_for(KINETOGRAPH_RECORD_ABI);
+    CHECK(table != NULL && table->version == KINETOGRAPH_RECORD_ABI && table->size >= sizeof *table);
+
+    CHECK(*table->active == 0);
+    const kinetograph_session_options options = {sizeof options, 1, 0, 0, 0, argv[2]};
+    CHECK(table->session_start(&options) != 0);
+    CHECK(*table->active != 0);
+
+    const uint32_t outer = table->intern("outer", 5), inner = table->intern("inner", 5);
+    table->name_thread("C thread", 8);
+    table->begin(outer, 1, 7);
+    table->begin(inner, 1, 7);
+    table->end(inner);
+    const char* args = "\"bytes\":4096";
+    kinetograph_event event = {table->intern("span", 4), 0, 0, 0, 0, table->ticks(), 0, 0, (uint32_t)strlen(args), args};
+    event.end_ticks = table->ticks();
+    table->span(&event);
+    table->instant(&event);
+    table->counter(table->intern("counter", 7), 2.5);
+    const int64_t now = table->wall_ns();
+    const kinetograph_device_event kernel = {table->intern("kernel", 6), 4, 1, {0, 0}, 0, 17, 7, now, now + 1000, 0, NULL};
+    table->device_span(&kernel);
+    return 0; /* "outer" stays open, the session is left to recovery */
+}

@@ -1,0 +1,28 @@
+"""`kinetograph convert`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from kinetograph.cli import main
+from kinetograph.trace import load
+from sample_traces import contents, gpu_trace
+
+
+def test_a_trace_keeps_its_contents(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.json", tmp_path / "b.json.gz"
+    gpu_trace().save(source)
+    result = CliRunner().invoke(main, ["convert", str(source), str(target)])
+    assert (result.exit_code, result.output) == (0, "")
+    assert contents(load(target)) == contents(gpu_trace())
+
+
+def test_an_unknown_suffix_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "a.json"
+    gpu_trace().save(source)
+    result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / "b.xyz")])
+    assert result.exit_code == 1
+    assert "ends in .json or .json.gz" in result.stderr
+    assert list(tmp_path.iterdir()) == [source]

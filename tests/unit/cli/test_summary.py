@@ -1,0 +1,78 @@
+"""`kinetograph summary`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kinetograph.cli import main
+from kinetograph.cli.summary import _fit
+from kinetograph.trace import Trace
+from sample_traces import gpu_trace, trace_of
+
+
+def run_summary(trace: Trace, folder: Path, *options: str) -> Result:
+    path = folder / "trace.json"
+    trace.save(path)
+    return CliRunner().invoke(main, ["summary", str(path), *options])
+
+
+def test_host_and_device_have_tables_of_their_own(tmp_path: Path) -> None:
+    result = run_summary(gpu_trace(), tmp_path)
+    assert result.exit_code == 0
+    host, device = result.output.split("\nDevice\n")
+    assert "3 spans on 2 tracks in 21.00 us" in host
+    assert "aten::mm" in host
+    assert "cudaLaunchKernel" in host
+    assert device.split()[-1] == "gemm"
+    assert "8.000 us" in device
+
+
+def test_plain_text_is_aligned_with_whole_names_at_the_end(tmp_path: Path) -> None:
+    name = "long " * 60 + "name"
+    lines = run_summary(trace_of((name, 0, 5), ("b", 10, 12)), tmp_path).output.splitlines()
+    first, second = lines[-2:]
+    assert first.endswith(name)
+    assert first.index("user_annotation") == second.index("user_annotation")
+
+
+def test_limit_and_sort_choose_the_rows(tmp_path: Path) -> None:
+    trace = trace_of(("often", 0, 1), ("often", 2, 3), ("long", 10, 99))
+    by_count = run_summary(trace, tmp_path, "--sort", "count", "--limit", "1").output
+    assert "often" in by_count
+    assert "long" not in by_count
+    assert "1 more names; --limit shows them" in by_count
+
+
+def test_categories_choose_the_rows(tmp_path: Path) -> None:
+    output = run_summary(gpu_trace(), tmp_path, "--category", "cpu_op", "--category", "kernel").output
+    assert "aten::mm" in output
+    assert "gemm" in output
+    assert "cudaLaunchKernel" not in output
+
+
+def test_notes_are_shown(tmp_path: Path) -> None:
+    trace = gpu_trace()
+    trace.add_note("dropped", "17 events")
+    assert "note (dropped): 17 events" in run_summary(trace, tmp_path).output
+
+
+def test_an_empty_trace_is_no_error(tmp_path: Path) -> None:
+    result = run_summary(Trace(), tmp_path)
+    assert (result.exit_code, result.output) == (0, "no events on 0 tracks in 0 ns\n")
+
+
+def test_control_characters_in_names_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    output = run_summary(trace_of(("a\x1b[31m\nb", 0, 5)), tmp_path).output
+    assert "\x1b" not in output
+    assert "a\ufffd[31m\ufffdb" in output
+
+
+@pytest.mark.parametrize(("width", "columns"), [(200, 9), (80, 6), (60, 5), (20, 5)])
+def test_a_narrow_terminal_gets_fewer_columns(width: int, columns: int) -> None:
+    shown, name_width = _fit([8, 6, 8, 5, 8, 8, 8, 15, 300], width)
+    assert len(shown) == columns
+    assert shown[-1] == 8
+    assert name_width >= 1

@@ -1,0 +1,50 @@
+"""The Python side of scopes comes late, and a fork cannot come in the middle of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+FORK_WHILE_LOADING = """
+import os, signal, sys, threading, time
+import kinetograph as kg
+
+class SlowImport:
+    begun = threading.Event()
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "kinetograph.session.details":
+            self.begun.set()
+            time.sleep(0.3)
+
+def record():
+    kg.enable_profiler()
+    kg.disable_profiler()
+
+sys.meta_path.insert(0, SlowImport())
+thread = threading.Thread(target=record)
+thread.start()
+SlowImport.begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    record()
+    os._exit(0)
+thread.join()
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_a_child_forked_while_another_thread_loads_the_python_side_can_record() -> None:
+    assert run(FORK_WHILE_LOADING) == "0\n"
+
+
+def test_a_plain_scope_loads_nothing_and_one_with_metadata_its_python_side() -> None:
+    loaded = "print('kinetograph.session.details' in sys.modules)"
+    program = f"import sys, kinetograph as kg; kg.scope('a'); {loaded}; kg.scope('b', step=1); {loaded}"
+    assert run(program) == "False\nTrue\n"

@@ -1,0 +1,160 @@
+"""Loading: by content, in pieces, and what is said of files that are no traces."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinetograph.errors import KinetographError, TraceFormatError
+from kinetograph.trace import DeviceType, EventKind, Trace, load
+from sample_traces import contents, gpu_trace
+
+
+def load_json(tmp_path: Path, document: Any) -> Trace:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(document, indent=2))
+    return load(path)
+
+
+def test_the_content_decides_not_the_suffix(tmp_path: Path) -> None:
+    gpu_trace().save(tmp_path / "a.json.gz")
+    (tmp_path / "a.json.gz").rename(tmp_path / "packed.txt")
+    gpu_trace().save(tmp_path / "b.json")
+    (tmp_path / "b.json").rename(tmp_path / "plain.gz")
+    assert contents(load(tmp_path / "packed.txt")) == contents(load(tmp_path / "plain.gz"))
+    assert contents(load(str(tmp_path / "plain.gz"))) == contents(gpu_trace())
+
+
+def test_members_of_a_gzip_file_are_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(b'[{"ph":"X","ts":1,') + gzip.compress(b'"name":"a"}]'))
+    assert load(path).events[0].name == "a"
+
+
+def test_zeros_after_a_gzip_member_are_padding(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(b"[") + bytes(100_000) + gzip.compress(b"]") + bytes(1000))
+    assert len(load(path)) == 0
+
+
+def test_a_file_that_unpacks_to_much_more_comes_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(b"[" + b" " * (64 << 20) + b"]"))
+    assert len(load(path)) == 0
+
+
+def test_gzip_is_read_without_isal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu_trace().save(tmp_path / "trace.json.gz")
+    monkeypatch.setitem(sys.modules, "isal", None)
+    assert len(load(tmp_path / "trace.json.gz")) == 3
+
+
+def test_a_file_that_is_not_there_is_our_error(tmp_path: Path) -> None:
+    with pytest.raises(KinetographError, match=r"cannot read .*No such file"):
+        load(tmp_path / "nothing.json")
+    with pytest.raises(KinetographError, match=r"cannot read .*directory"):
+        load(tmp_path)
+
+
+def test_a_malformed_file_gets_byte_reason_and_hint(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text('{"traceEvents": [{"ph": "X", "ts": oops}]}')
+    with pytest.raises(TraceFormatError, match="expected a digit, got 'o', at byte 35") as caught:
+        load(path)
+    assert caught.value.offset == 35
+    assert "hint:" in str(caught.value)
+
+
+@pytest.mark.parametrize("without_isal", [False, True])
+def test_a_damaged_gzip_file_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_isal: bool
+) -> None:
+    if without_isal:
+        monkeypatch.setitem(sys.modules, "isal", None)
+    path = tmp_path / "trace.json.gz"
+    gpu_trace().save(path)
+    whole = path.read_bytes()
+    damaged = whole[:60] + b"\xff\xff\xff" + whole[63:]
+    wrong_checksum = whole[:-8] + b"\0" * 8
+    for text in (whole[:-20], damaged, wrong_checksum, b"\x1f\x8b", whole + b"garbage"):
+        path.write_bytes(text)
+        with pytest.raises(TraceFormatError, match="gzip file"):
+            load(path)
+
+
+def test_devices_are_told_by_category_in_foreign_files(tmp_path: Path) -> None:
+    event = {"ph": "X", "name": "gemm", "cat": "kernel", "pid": 3, "tid": 7, "ts": 1, "dur": 1}
+    track = load_json(tmp_path, {"traceEvents": [event]}).tracks[0]
+    assert (track.device_type, track.device_index) == (DeviceType.CUDA, 3)
+
+
+def test_external_ids_become_links(tmp_path: Path) -> None:
+    events = [
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "k",
+            "pid": 0,
+            "tid": 7,
+            "ts": 5,
+            "dur": 1,
+            "args": {"External id": 42},
+        },
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": "op",
+            "pid": 1,
+            "tid": 1,
+            "ts": 1,
+            "dur": 9,
+            "args": {"External id": 42},
+        },
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "l",
+            "pid": 0,
+            "tid": 7,
+            "ts": 8,
+            "dur": 1,
+            "args": {"External id": 9},
+        },
+    ]
+    trace = load_json(tmp_path, events)
+    linked = {event.name: event.linked and event.linked.name for event in trace.events}
+    assert linked == {"op": None, "k": "op", "l": None}
+
+
+def test_allocations_are_no_unfinished_spans(tmp_path: Path) -> None:
+    event = {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1}
+    event["args"] = {"Addr": 1, "Bytes": 8, "finished": False}
+    loaded = load_json(tmp_path, [event]).events[0]
+    assert loaded.kind is EventKind.MEMORY
+    assert loaded.finished
+    assert loaded.args == {"Addr": 1, "Bytes": 8}
+
+
+def test_ids_of_any_form_name_processes_and_threads(tmp_path: Path) -> None:
+    ids = [1, -1, "Spans 2", 2**40, None]
+    events = [{"ph": "X", "name": "x", "pid": pid, "tid": "t\n", "ts": 1, "dur": 1} for pid in ids]
+    trace = load_json(tmp_path, events)
+    assert [event.process_id for event in trace.events] == [1, -1, "Spans 2", 2**40, 0]
+    assert trace.events[0].thread_id == "t\n"
+
+
+def test_a_read_error_of_the_callable_reaches_the_caller() -> None:
+    from kinetograph import _native
+
+    def broken() -> bytes:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        _native.Trace.read_chrome_json(broken)
+    with pytest.raises(TypeError):
+        _native.Trace.read_chrome_json(lambda: "text")  # type: ignore[arg-type, return-value]

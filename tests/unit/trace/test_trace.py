@@ -1,0 +1,138 @@
+"""A trace seen from Python: columns, tables, notes, and changes to them."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinetograph import _native
+from kinetograph.trace import DeviceType, EventKind, Note, Trace
+from kinetograph.trace.columns import COLUMNS
+from sample_traces import NOW_NS, gpu_trace, trace_of
+
+
+def test_columns_are_read_only_views_of_all_rows() -> None:
+    columns = gpu_trace().columns
+    assert set(columns) == set(COLUMNS)
+    for column in columns.values():
+        assert column.shape == (3,)
+        assert not column.flags.writeable
+    assert columns["duration_ns"].tolist() == [9_000, 1_000, 8_000]
+    assert columns["start_ns"].dtype == np.int64
+
+
+def test_columns_that_no_event_needs_hold_their_neutral_value() -> None:
+    columns = trace_of(("a", 0, 5), ("b", 1, 2)).columns
+    assert columns["correlation"].tolist() == [0, 0]
+    assert columns["link"].tolist() == [-1, -1]
+    assert columns["sequence"].tolist() == [-1, -1]
+
+
+def test_an_unknown_column_names_the_known_ones() -> None:
+    with pytest.raises(KeyError, match="duration_ns"):
+        trace_of(("a", 0, 5)).columns["duration"]
+
+
+def test_an_empty_trace_has_empty_columns() -> None:
+    trace = Trace()
+    assert len(trace) == 0
+    assert trace.start_ns == trace.end_ns == 0
+    assert all(column.size == 0 for column in trace.columns.values())
+
+
+def test_a_view_outlives_its_trace() -> None:
+    starts = trace_of(*((str(i), i, i + 1) for i in range(100_000))).columns["start_ns"]
+    gc.collect()
+    assert int(starts.sum()) == sum(range(100_000))
+
+
+def test_a_view_keeps_what_it_showed_when_the_trace_changes() -> None:
+    trace = trace_of(("late", 10, 12))
+    before = trace.columns["start_ns"]
+    for i in range(10_000):
+        trace.native.append("early", "cpu_op", EventKind.SPAN, i % 10, 1, 1, 1)
+    trace.native.sort()
+    assert before.tolist() == [10]
+    assert len(trace.columns["start_ns"]) == 10_001
+    assert trace.columns["start_ns"][-1] == 10
+
+
+def test_nesting_follows_changes() -> None:
+    trace = trace_of(("outer", 0, 10))
+    assert trace.columns["self_ns"].tolist() == [10]
+    trace.native.append("inner", "user_annotation", EventKind.SPAN, 2, 3, 1, 1)
+    trace.native.sort()
+    assert trace.columns["self_ns"].tolist() == [7, 3]
+    assert trace.columns["parent"].tolist() == [-1, 0]
+
+
+def test_tracks_and_processes_are_described() -> None:
+    host, stream = gpu_trace().tracks
+    assert (host.process.pid, host.tid, host.name) == (1, 1, "thread 1 (python)")
+    assert host.device_type is DeviceType.CPU
+    assert (stream.process.labels, stream.tid, stream.device_type) == ("GPU 0", 7, DeviceType.CUDA)
+    assert stream.device_index == 0
+
+
+def test_appending_names_a_new_track_and_its_device() -> None:
+    trace = Trace()
+    trace.native.append(
+        "shader", "kernel", 0, 5, 1, 0, 3, track_name="queue 3", device_type=DeviceType.VULKAN, device_index=2
+    )
+    assert trace.tracks[0].name == "queue 3"
+    assert trace.tracks[0].device_type is DeviceType.VULKAN
+    assert trace.tracks[0].device_index == 2
+
+
+def test_metadata_is_json_in_and_out() -> None:
+    trace = Trace()
+    trace.metadata["a"] = {"b": [1, None]}
+    trace.metadata["a"] = {"b": 2}
+    assert dict(trace.metadata) == {"a": {"b": 2}}
+    with pytest.raises(_native.ParseError):
+        trace.native.set_metadata("a", "{not json")
+    with pytest.raises(TypeError, match="not deleted"):
+        del trace.metadata["a"]
+
+
+def test_notes_are_kept_in_order() -> None:
+    trace = Trace()
+    trace.add_note("clock", "about 3 ns off")
+    trace.add_note("dropped", "17 events")
+    assert trace.notes == [Note("clock", "about 3 ns off"), Note("dropped", "17 events")]
+
+
+def test_the_window_else_the_events_bound_the_trace() -> None:
+    assert (gpu_trace().start_ns, gpu_trace().end_ns) == (NOW_NS - 1_000, NOW_NS + 20_000)
+    trace = trace_of(("a", 5, 10), ("b", 7, 30))
+    assert (trace.start_ns, trace.end_ns) == (5, 30)
+
+
+def test_columns_in_a_file_look_the_same(tmp_path: Path) -> None:
+    native = _native.Trace(str(tmp_path))
+    for i in range(20_000):
+        native.append("x", "cpu_op", 0, i, 1, 1, 1)
+    trace = Trace(native)
+    trace.save(tmp_path / "trace.json")
+    assert trace.columns["start_ns"].tolist() == list(range(20_000))
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.json"]
+
+
+def test_a_row_that_is_not_there_is_an_index_error() -> None:
+    with pytest.raises(IndexError):
+        Trace().native.set_args(0, "{}")
+    with pytest.raises(IndexError):
+        Trace().native.set_link(0, -1)
+
+
+def test_wrong_args_change_nothing() -> None:
+    trace = trace_of(("a", 0, 5))
+    with pytest.raises(_native.ParseError):
+        trace.native.append("b", "cpu_op", 0, 0, 1, 1, 1, args_json='{"a": nonsense}')
+    with pytest.raises(_native.ParseError):
+        trace.native.set_args(0, '{"a": 1} trailing')
+    assert len(trace) == 1
+    assert trace.events[0].args == {}
