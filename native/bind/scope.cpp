@@ -314,8 +314,7 @@ void append_now(PyObject* name, RecordKind kind, record::Category category, uint
     Py_DECREF(scope);
     const uint16_t lane = current_lane(*thread).number;
     const uint64_t now = base::ticks();
-    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category),
-                             uint8_t(record::RecordScope::user_scope), 0, lane, 0, 0});
+    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category), 0, 0, lane, 0, 0});
 }
 
 bool is_recording() { return (active.load(std::memory_order_relaxed) & record::active_sessions) != 0; }

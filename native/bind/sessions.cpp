@@ -12,6 +12,7 @@
 #include "bind/gil.h"
 #include "bind/python_thread.h"
 #include "bind/trace.h"
+#include "format/json_check.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 
@@ -54,7 +55,7 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
 nb::object stop_session(uint64_t id, uint32_t scopes) {
     trace::Trace trace = [&] {
         const WithoutGil unlocked;
-        return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns()});
+        return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns(), format::are_members});
     }();
     return wrap_trace(std::move(trace));
 }
@@ -63,7 +64,7 @@ nb::object recover(const std::string& path) {
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
             const WithoutGil unlocked;
-            return trace::build_trace(record::recover_session_file(path));
+            return trace::build_trace(record::recover_session_file(path), {0, 0, format::are_members});
         }();
         return wrap_trace(std::move(trace));
     });
@@ -97,8 +98,7 @@ void record_instant(std::string_view name, uint8_t category, bool is_memory, nb:
     const uint64_t now = base::ticks();
     const auto kind = is_memory ? record::RecordKind::memory : record::RecordKind::instant;
     record::append_with_payload(*thread,
-                                {now, now, Recorder::instance().intern(name), kind, category,
-                                 uint8_t(record::RecordScope::user_scope), 0, current_lane(*thread).number, 0, 0},
+                                {now, now, Recorder::instance().intern(name), kind, category, 0, 0, current_lane(*thread).number, 0, 0},
                                 nullptr, args.c_str(), args.size());
 }
 

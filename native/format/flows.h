@@ -1,5 +1,4 @@
-// The arrows of a Kineto trace: from a launch to its device work, and from a forward to its backward
-// operator.
+// The arrows of a Kineto trace: from a launch to its device work, and from forward to backward operators.
 #pragma once
 
 #include <cstdint>

@@ -55,4 +55,13 @@ EventArgs parse_event_args(std::string_view text) {
     return args;
 }
 
+bool are_members(std::string_view text) {
+    try {
+        parse_event_args(text);
+        return !text.starts_with('{');
+    } catch (const ParseError&) {
+        return false;
+    }
+}
+
 }  // namespace kinetograph::format

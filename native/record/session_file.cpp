@@ -236,15 +236,17 @@ Recording recover_session_file(const std::string& path) {
     recording.is_recovered = true;
     for (const auto& [index, extents] : found.stacks) found.records.try_emplace(index);
     for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
-    recording.window = {header.start.ticks, latest_tick(recording, std::max(header.start.ticks, found.latest.ticks))};
-    for (ThreadRecording& thread : recording.threads) thread.windows = {recording.window};
-
     const base::MeasuredAnchor process{header.process, header.process_uncertainty_ticks};
     const base::MeasuredAnchor start{header.start, header.start_uncertainty_ticks};
     // Anchors on the way of the program are single tries: doubt them by as much again.
     const base::MeasuredAnchor latest{found.latest.ticks > start.ticks ? found.latest : header.start,
                                       4 * header.start_uncertainty_ticks};
     recording.clock = base::ClockFit::from_anchors(process, start, latest);
+    // A moment after the last sign of life, so that the scope begun last lies inside the one around it.
+    const auto moment = uint64_t(1000.0 / recording.clock.ns_per_tick());
+    const uint64_t latest_sign = latest_tick(recording, std::max(header.start.ticks, found.latest.ticks));
+    recording.window = {header.start.ticks, std::min(latest_sign, uint64_t(1) << 62) + moment};
+    for (ThreadRecording& thread : recording.threads) thread.windows = {recording.window};
     recording.names = [names](uint32_t name) {
         auto known = names->find(name);
         return known == names->end() ? std::string_view() : std::string_view(known->second);

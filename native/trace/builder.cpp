@@ -71,6 +71,11 @@ bool is_host_event(RecordKind kind) {
            kind == RecordKind::memory;
 }
 
+// Not so in a damaged file, or when foreign code gets its numbers wrong.
+bool makes_sense(uint8_t category, uint8_t scope) {
+    return category < record::category_count && scope <= uint8_t(record::RecordScope::static_runtime_model);
+}
+
 // The part of [start, end] that lies in the windows; false when none does.
 bool clip(uint64_t start, uint64_t end, uint8_t flags, const std::vector<Window>& windows, Clipped& clipped) {
     for (const Window& window : windows) {
@@ -174,18 +179,20 @@ private:
     }
 
     bool wants(const ThreadRecording& thread, const Record& record, Clipped& clipped) const {
-        return is_host_event(record.kind) && is_wanted(record.scope) &&
+        return is_host_event(record.kind) && makes_sense(record.category, record.scope) &&
+               (record.kind != RecordKind::span || is_wanted(record.scope)) &&
                clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
     }
 
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
-        return is_wanted(uint8_t(scope.meta >> 8)) &&
+        return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) && is_wanted(uint8_t(scope.meta >> 8)) &&
                clip(scope.start, UINT64_MAX, uint8_t(scope.meta >> 16), thread.windows, clipped);
     }
 
     void order_events(ThreadRecording& thread) {
         for_each_record(thread, [&](const Record& record) {
             note_name(record);
+            if (!makes_sense(record.category, record.scope)) ++damaged_;
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
             lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
@@ -252,7 +259,23 @@ private:
         if (!trace_.correlation.empty()) trace_.correlation.resize(rows);
     }
 
-    size_t next_row(LaneRows& lane) { return lane.first_row + lane.order.place(lane.next++); }
+    size_t next_row(LaneRows& lane) {
+        const size_t ended = lane.next++;
+        const size_t row = lane.first_row + lane.order.place(ended);
+        if (lane.next % rows_between_drops == 0) drop_behind(lane, ended, row);
+        return row;
+    }
+
+    // Columns in a file are filled almost in order; what lies behind need not stay in memory.
+    void drop_behind(const LaneRows& lane, size_t ended, size_t row) const {
+        lane.order.drop_places(ended - rows_between_drops + 1, ended);
+        const size_t begin = row > 2 * rows_between_drops ? row - 2 * rows_between_drops : 0;
+        for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) column->drop_pages(begin, row);
+        for (auto* column : {&trace_.name, &trace_.track}) column->drop_pages(begin, row);
+        for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags})
+            column->drop_pages(begin, row);
+        if (!trace_.args.empty()) trace_.args.drop_pages(begin, row);
+    }
 
     void write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name) {
         const int64_t start_ns = wall(clipped.start);
@@ -302,7 +325,11 @@ private:
     void write_payload(size_t row, const char* payload, size_t room) {
         uint32_t bytes = 0;
         std::memcpy(&bytes, payload, sizeof bytes);
-        if (bytes <= room - sizeof bytes) write_args(row, payload + sizeof bytes, bytes);
+        const std::string_view text(payload + sizeof bytes, std::min<size_t>(bytes, room - sizeof bytes));
+        if (text.size() == bytes && (!options_.are_members || options_.are_members(text)))
+            write_args(row, text.data(), text.size());
+        else
+            ++damaged_;
     }
 
     void write_counter_value(size_t row, double value) {
@@ -319,6 +346,7 @@ private:
         const int64_t start_ns = int64_t(record.start), end_ns = int64_t(record.end);
         if (end_ns < trace_.window_start_ns || (start_ns > trace_.window_end_ns && !recording_.is_recovered)) return;
         if (record.payload * sizeof(Record) < sizeof(record::DevicePlace) + sizeof(uint32_t)) return;
+        if (!makes_sense(record.category, record.scope)) return;
         record::DevicePlace place;
         std::memcpy(&place, record.payload_bytes(), sizeof place);
         const size_t row = trace_.size();
@@ -360,6 +388,9 @@ private:
 
     void add_notes() {
         for (const auto& [kind, text] : recording_.notes) trace_.notes.push_back({kind, text});
+        if (damaged_ != 0)
+            trace_.notes.push_back({"damaged", std::to_string(damaged_) +
+                                                   " events had fields or arguments that make no sense; these were left out"});
         const base::ClockFit& clock = recording_.clock;
         trace_.notes.push_back({"clock", "times are within " + std::to_string(clock.error_ns()) +
                                              " ns of CLOCK_MONOTONIC_RAW; ticks from " +
@@ -382,6 +413,7 @@ private:
     std::vector<LaneRows> lanes_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;
+    size_t damaged_ = 0;
     std::map<std::tuple<uint8_t, int32_t, int64_t>, uint32_t> device_tracks_;
     std::map<std::pair<uint8_t, int32_t>, uint32_t> device_processes_;
 };

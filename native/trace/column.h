@@ -60,6 +60,9 @@ private:
     std::string directory_;
 };
 
+// How often those who fill or read columns let go of the pages behind them.
+inline constexpr size_t rows_between_drops = size_t(1) << 18;
+
 template <class T>
 class Column {
     static_assert(std::is_trivially_copyable_v<T>);

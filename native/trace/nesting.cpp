@@ -65,8 +65,7 @@ Nesting nest(const Trace& trace) {
 
 namespace {
 
-// Finds the group of a (name, category). Most names have one category, so the categories of a name are a
-// list.
+// Finds the group of a (name, category). Most names have one category, so those of a name are a list.
 class Groups {
 public:
     Groups(NameTotals& totals, size_t names) : totals_(totals), first_(names, -1) {}

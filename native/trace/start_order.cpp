@@ -10,6 +10,14 @@ void StartOrder::add(int64_t start, int64_t end) {
     places_.push_back(uint32_t(here - root + 1));
     starts_.push_back(start);
     ends_.push_back(end);
+    if (places_.size() % rows_between_drops == 0) drop_pages(here - rows_between_drops + 1, here);
+}
+
+// What lies behind is seldom looked at again; if it lives in a file it need not stay in memory.
+void StartOrder::drop_pages(size_t begin, size_t end) const {
+    places_.drop_pages(begin, end);
+    starts_.drop_pages(begin, end);
+    ends_.drop_pages(begin, end);
 }
 
 void StartOrder::finish() {
@@ -21,6 +29,7 @@ void StartOrder::finish() {
         const size_t first = i + 1 - places_[i];
         places_[i] = uint32_t(first + lowest.size());
         lowest.push_back(first);
+        if (i % rows_between_drops == 0) places_.drop_pages(i, i + rows_between_drops);
     }
 }
 

@@ -22,11 +22,14 @@ public:
     void finish();
 
     uint32_t place(size_t ended) const { return places_[ended]; }
+    void drop_places(size_t begin, size_t end) const { places_.drop_pages(begin, end); }
     size_t size() const { return places_.size(); }
     // Spans crossed, so they are no tree, and the places are not quite in the order of starts.
     bool crosses() const { return crosses_; }
 
 private:
+    void drop_pages(size_t begin, size_t end) const;
+
     // Until finish() this holds the sizes of subtrees; the subtree before the one that ends at i ends at
     // i - size, so the stack of subtrees without a parent needs no memory of its own.
     Column<uint32_t> places_;

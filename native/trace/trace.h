@@ -1,9 +1,7 @@
-// The waist of the hourglass: everything a recording or a file becomes, and all that reports and writers
-// read.
+// The waist of the hourglass: what a recording or a file becomes, and all that reports and writers read.
 //
 // A Trace is columns, one row an event, ordered by track, then start, then longer first: on each track a
-// parent stands before its children. It knows no clock and no Python; times are int64 nanoseconds of wall
-// time.
+// parent stands before its children. It knows no clock and no Python; times are int64 ns of wall time.
 #pragma once
 
 #include <algorithm>

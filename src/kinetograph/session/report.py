@@ -44,8 +44,6 @@ def report_event(
     if not _native.is_recording():
         return
     place = {"device": device_index, "stream": resource}
-    if correlation_id:
-        place["correlation"] = correlation_id
     _native.record_device_event(
         name,
         _KERNEL,
