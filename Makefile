@@ -4,9 +4,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+ASAN_VENV ?= .venv-asan
 JOBS ?= 2
 FUZZ_SECONDS ?= 60
 PYTEST_ARGS ?=
+BUILD_ARGS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -19,7 +21,7 @@ SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help build demo test pytest native-test asan tsan fuzz bench bench-smoke run-bench check stubs reference format clean
+.PHONY: help build demo test pytest native-test asan asan-python tsan fuzz bench bench-smoke run-bench check stubs reference format clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -42,6 +44,12 @@ native-test: $(VENV)/.group-build ## the native tests alone
 asan: $(VENV)/.group-build ## the native tests under AddressSanitizer and UBSan
 	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
 	$(SANITIZERS) ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+
+asan-python: ## the threading tests of Python on an extension built with AddressSanitizer and UBSan
+	$(MAKE) VENV=$(ASAN_VENV) BUILD_ARGS=-Ccmake.define.KINETOGRAPH_SANITIZE=address,undefined build
+	$(MAKE) VENV=$(ASAN_VENV) $(ASAN_VENV)/.group-test
+	LD_PRELOAD="$(call sanitizer,asan) $(call sanitizer,ubsan)" ASAN_OPTIONS=detect_leaks=0 \
+	  $(ASAN_VENV)/bin/python -m pytest -m "not slow" tests/integration/test_hard_cases_threads.py
 
 tsan: $(VENV)/.group-build ## the native tests under ThreadSanitizer
 	$(call build_native,tsan,-DKINETOGRAPH_SANITIZE=thread)
@@ -81,11 +89,11 @@ format: $(VENV)/.group-check ## format Python and C++
 	$(BIN)/clang-format -i $(CPP)
 
 clean: ## remove everything that was built
-	rm -rf build dist $(VENV) $(BENCH_VENV) benchmarks/out demo-trace*
+	rm -rf build dist $(VENV) $(BENCH_VENV) $(ASAN_VENV) benchmarks/out demo-trace*
 
 # A persistent build folder per environment makes a rebuild incremental.
 $(INSTALLED): $(SOURCES) $(VENV)/.group-build
-	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) .
+	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) $(BUILD_ARGS) .
 	@touch $@
 
 $(VENV)/.group-%: pyproject.toml | $(VENV)/.pip
@@ -99,6 +107,7 @@ $(VENV)/.pip:
 	@touch $@
 
 comma := ,
+sanitizer = $(shell $(CXX) -print-file-name=lib$(1).so)
 define build_native
 cmake -G Ninja -S . -B build/$(1) -DKINETOGRAPH_TESTS=ON -DKINETOGRAPH_PYTHON=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo $(2)
 cmake --build build/$(1)

@@ -7,8 +7,7 @@ namespace {
 constexpr size_t overhead_per_string = 96;  // deque slot, heap header, map node: measured, rounded up
 
 // Cuts at a character, not inside one.
-std::string_view shortened(std::string_view text) {
-    if (text.size() <= StringTable::max_length) return text;
+std::string_view cut(std::string_view text) {
     size_t end = StringTable::max_length;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
     return text.substr(0, end);
@@ -17,7 +16,9 @@ std::string_view shortened(std::string_view text) {
 }  // namespace
 
 uint32_t StringTable::intern(std::string_view full_text) {
-    const std::string_view text = shortened(full_text);
+    const bool is_too_long = full_text.size() > max_length;
+    const std::string_view text = is_too_long ? cut(full_text) : full_text;
+    if (is_too_long) shortened_.fetch_add(1, std::memory_order_relaxed);
     std::lock_guard lock(mutex_);
     if (auto found = ids_.find(text); found != ids_.end()) return found->second;
     if (bytes_ + text.size() + overhead_per_string <= limit_) return add(text);
@@ -50,7 +51,6 @@ void StringTable::forget_if(const std::function<bool()>& nobody_needs_them) {
     texts_.clear();
     bytes_ = 0;
     overflow_id_ = 0;
-    refused_ = 0;
 }
 
 void StringTable::set_journal(Journal journal, void* context) {

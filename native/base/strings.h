@@ -39,7 +39,9 @@ public:
 
     size_t bytes() const;
     size_t size() const;
+    // How many lookups had their name replaced, or shortened; for notes.
     uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+    uint64_t shortened() const { return shortened_.load(std::memory_order_relaxed); }
 
     std::mutex& mutex() { return mutex_; }
 
@@ -54,6 +56,7 @@ private:
     size_t limit_ = SIZE_MAX;
     uint32_t overflow_id_ = 0;
     std::atomic<uint64_t> refused_{0};
+    std::atomic<uint64_t> shortened_{0};
     Journal journal_ = nullptr;
     void* journal_context_ = nullptr;
 };

@@ -1,5 +1,4 @@
-// Writes the elements of "traceEvents": rows of a Trace, their flows, and the rows that name processes and
-// tracks.
+// Writes the elements of "traceEvents": rows of a Trace, their flows, and the names of processes and tracks.
 #pragma once
 
 #include <string>

@@ -10,12 +10,10 @@ namespace kinetograph::format {
 // Times stay below this, so that sums of two cannot overflow.
 inline constexpr int64_t largest_time_ns = int64_t(1) << 61;
 
-// The token must be an integer as JSON writes it; nothing when it has a fraction, an exponent, or is too
-// large.
+// Nothing when the token has a fraction or an exponent, or is too large.
 std::optional<int64_t> to_int64(std::string_view token);
 
-// Microseconds with any decimals and exponent, to the nearest nanosecond. Nothing when beyond
-// largest_time_ns.
+// From microseconds with any decimals and exponent, to the nearest one. Nothing beyond largest_time_ns.
 std::optional<int64_t> to_nanoseconds(std::string_view token);
 
 }  // namespace kinetograph::format

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/temporary_file.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -46,15 +48,6 @@ void populate(std::byte* memory, size_t bytes) {
 bool is_tmpfs(int descriptor) {
     struct statfs info {};
     return fstatfs(descriptor, &info) == 0 && info.f_type == TMPFS_MAGIC;
-}
-
-int open_unlinked(const char* directory) {
-    int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (descriptor >= 0) return descriptor;
-    std::string name = std::string(directory) + "/kinetograph-XXXXXX";
-    descriptor = mkostemp(name.data(), O_CLOEXEC);
-    if (descriptor >= 0) unlink(name.c_str());
-    return descriptor;
 }
 
 }  // namespace
@@ -187,12 +180,7 @@ Segment* SlabPool::map_file(int descriptor, size_t& file_bytes, size_t bytes) {
 
 bool SlabPool::open_spill_file() {
     if (spill_file_ >= 0) return true;
-    const char* temporary = std::getenv("TMPDIR");
-    for (const char* directory : {limits_.directory.c_str(), temporary ? temporary : "", "/var/tmp", "/tmp"}) {
-        if (!*directory) continue;
-        spill_file_ = open_unlinked(directory);
-        if (spill_file_ >= 0) break;
-    }
+    spill_file_ = base::open_unlinked(limits_.directory.empty() ? base::temporary_directory() : limits_.directory);
     if (spill_file_ < 0) return false;
     spill_on_tmpfs_ = is_tmpfs(spill_file_);
     spill_file_bytes_ = 0;
@@ -238,7 +226,7 @@ void SlabPool::use_session_file(int descriptor) {
 }
 
 void SlabPool::prepare() {
-    if (free_.empty() && add_segment(first_segment_bytes)) populate(free_.back()->memory, 2 * slab_bytes);
+    if (free_.empty() && add_segment(first_segment_bytes)) populate(free_.back()->memory, slab_bytes);
 }
 
 void SlabPool::shrink() {
@@ -261,6 +249,9 @@ void SlabPool::shrink() {
     };
     std::erase_if(segments_, is_idle);
     collect_free_slabs();
+    // What stays is pinned by the buffers of living threads, or small; its free pages need not stay.
+    for (const Slab* slab : free_)
+        if (!slab->segment->in_file && kept < anonymous_bytes_) madvise(slab->memory, slab_bytes, MADV_DONTNEED);
     const bool spill_in_use = std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) {
         return segment->in_file && segment->session_file == 0;
     });

@@ -48,7 +48,7 @@ struct ExtentRef {
 struct PoolLimits {
     size_t memory_bytes = size_t(1) << 30;
     AtLimit at_limit = AtLimit::spill;
-    std::string directory;  // for the spill file; empty: TMPDIR, /var/tmp, /tmp
+    std::string directory;  // for the spill file; empty: the system's temporary directory
 };
 
 class SlabPool {

@@ -117,6 +117,8 @@ SessionId Recorder::start(const SessionOptions& options) {
     exhausted_.store(false, std::memory_order_relaxed);
     session.start = base::measure_anchor();
     session.keep_from = session.start.ticks;
+    session.names_refused_before = strings_.refused();
+    session.names_shortened_before = strings_.shortened();
     add_member(session, caller, session.start.ticks);
     if (options.all_threads)
         for (auto& [index, thread] : threads_)
@@ -198,7 +200,7 @@ Recording Recorder::stop(SessionId id) {
     }
     std::sort(recording.threads.begin(), recording.threads.end(),
               [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
-    note_losses(recording);
+    note_losses(session, recording);
 
     ++leases_;
     recording.release = [this, retained = std::move(retained)] { give_back(retained); };
@@ -224,21 +226,20 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     for (Window joined : membership.windows)
         result.windows.push_back({std::max(joined.begin, window.begin), std::min(joined.end, window.end)});
     for (size_t i = 0; i < thread.extents.size(); ++i) {
-        const ExtentRef& extent = thread.extents[i];
+        const OwnedExtent& extent = thread.extents[i];
         // Records are appended when they end, so an extent holds nothing that ended before it was opened.
-        const bool ended_before = i + 1 < thread.extents.size() &&
-                                  thread.extents[i + 1].header->anchor.ticks < window.begin;
-        if (ended_before) continue;
-        const Record* records = extent.header->records();
-        result.ranges.push_back({records, records + extent.header->used(), extent.slab->segment->in_file});
-        pool_.retain(extent);
-        retained.push_back(extent);
+        if (i + 1 < thread.extents.size() && thread.extents[i + 1].opened_at < window.begin) continue;
+        const Record* records = extent.ref.header->records();
+        const uint32_t used = extent.is_complete ? extent.used : extent.ref.header->used();
+        result.ranges.push_back({records, records + used, extent.ref.slab->segment->in_file});
+        pool_.retain(extent.ref);
+        retained.push_back(extent.ref);
     }
     result.losses = losses_of(thread) - membership.at_join;
     return result;
 }
 
-void Recorder::note_losses(Recording& recording) const {
+void Recorder::note_losses(const Session& session, Recording& recording) const {
     Losses total;
     for (const ThreadRecording& thread : recording.threads) {
         total.dropped += thread.losses.dropped;
@@ -255,7 +256,9 @@ void Recorder::note_losses(Recording& recording) const {
     note("unbalanced", total.unbalanced, "scopes ended without having begun in this session and thread");
     note("too_deep", total.too_deep, "scopes were nested too deeply to be recorded");
     note("oversized", total.oversized, "events lost their arguments, which were larger than 60 KiB");
-    note("names", strings_.refused(), "events lost their name: too many distinct names for the memory limit");
+    note("names", strings_.refused() - session.names_refused_before,
+         "events lost their name: too many distinct names for the memory limit");
+    note("names", strings_.shortened() - session.names_shortened_before, "names were longer than 32 KiB and were cut");
     if (pool_.spilled_to_memory())
         recording.notes.emplace_back("spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
 }

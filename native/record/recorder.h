@@ -78,13 +78,14 @@ private:
         SessionOptions options;
         int32_t owner_tid = 0;
         base::MeasuredAnchor start;
+        uint64_t names_refused_before = 0, names_shortened_before = 0;
         uint64_t keep_from = 0;  // older records are no longer wanted
         std::map<ThreadBuffer*, Membership> members;
     };
     // An extent that is complete, and when that was.
     struct Filled {
         ThreadBuffer* thread;
-        ExtentRef extent;
+        size_t bytes;
         uint64_t at;
     };
 
@@ -109,7 +110,7 @@ private:
     void rest_after_last_session();
     ThreadRecording gather(ThreadBuffer& thread, Membership& membership, const Window& window,
                            std::vector<ExtentRef>& retained);
-    void note_losses(Recording& recording) const;
+    void note_losses(const Session& session, Recording& recording) const;
 
     static void before_fork();
     static void after_fork_in_parent();

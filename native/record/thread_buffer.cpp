@@ -145,9 +145,10 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
             extent.header->thread = thread.index;
             extent.header->tid = thread.tid;
             extent.header->order = thread.next_order++;
-            thread.extents.push_back(extent);
+            const size_t bytes = extent.header->total_bytes();
+            thread.extents.push_back({extent, extent.header->anchor.ticks, bytes, 0, false});
             thread.extent = extent;
-            extent_bytes_ += extent.header->total_bytes();
+            extent_bytes_ += bytes;
             return true;
         }
         exhausted_.store(true, std::memory_order_relaxed);
@@ -160,11 +161,15 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
 // The thread is done with its extent: full, or the thread ends, or it moves.
 void Recorder::fill(ThreadBuffer& thread) {
     if (!thread.extent.slab) return;
-    extent_bytes_ -= thread.extent.header->total_bytes();
+    OwnedExtent& owned = thread.extents.back();
+    extent_bytes_ -= owned.bytes;
     pool_.close_extent(thread.extent);
-    extent_bytes_ += thread.extent.header->total_bytes();
+    owned.used = thread.extent.header->used(std::memory_order_relaxed);
+    owned.is_complete = true;
+    owned.bytes = thread.extent.header->total_bytes();
+    extent_bytes_ += owned.bytes;
     pool_.rest(thread.extent);
-    filled_.push_back({&thread, thread.extent, base::ticks()});
+    filled_.push_back({&thread, owned.bytes, base::ticks()});
     thread.extent = {&no_extent, nullptr};
 }
 
@@ -180,7 +185,7 @@ void Recorder::advance_rings() {
         for (const Filled& filled : filled_) {
             if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
             session.keep_from = std::max(session.keep_from, filled.at);
-            bytes -= filled.extent.header->total_bytes();
+            bytes -= filled.bytes;
             moved = true;
         }
     }
@@ -193,9 +198,9 @@ void Recorder::trim() {
     for (const auto& [id, session] : sessions_) keep_from = std::min(keep_from, session.keep_from);
     while (!filled_.empty() && filled_.front().at <= keep_from) {
         const Filled& oldest = filled_.front();
+        extent_bytes_ -= oldest.bytes;
+        pool_.release(oldest.thread->extents.front().ref);
         oldest.thread->extents.pop_front();
-        extent_bytes_ -= oldest.extent.header->total_bytes();
-        pool_.release(oldest.extent);
         filled_.pop_front();
     }
     forget_dead_threads();

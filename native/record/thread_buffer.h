@@ -51,6 +51,16 @@ struct Lane {
     }
 };
 
+// An extent of a thread, with what a stop needs to know of it: looking into a header on disk would bring it, and all
+// that the kernel maps around it, back into memory.
+struct OwnedExtent {
+    ExtentRef ref;
+    uint64_t opened_at = 0;
+    size_t bytes = 0;
+    uint32_t used = 0;  // once it is complete
+    bool is_complete = false;
+};
+
 struct ThreadBuffer {
     // Owner only.
     ExtentRef extent;
@@ -78,7 +88,7 @@ struct ThreadBuffer {
     bool move_to_new_memory = false;
     int sessions = 0;
     uint64_t next_order = 0;
-    std::deque<ExtentRef> extents;  // in order; the last one is `extent`
+    std::deque<OwnedExtent> extents;  // in order; the last one is `extent`, if the thread has one
 };
 
 // The buffer of this thread, nullptr before its first event. One word of static TLS: the fastest there is.

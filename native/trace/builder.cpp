@@ -13,6 +13,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/temporary_file.h"
 #include "trace/start_order.h"
 
 namespace kinetograph::trace {
@@ -131,12 +132,7 @@ private:
             for (const RecordRange& range : thread.ranges) records += size_t(range.end - range.begin);
         const size_t bytes = records * (column_bytes_per_event + sizeof(Record));
         if (bytes <= recording.memory_limit_bytes / 2) return {};
-        return {recording.spill_directory.empty() ? default_directory() : recording.spill_directory};
-    }
-
-    static std::string default_directory() {
-        const char* temporary = std::getenv("TMPDIR");
-        return temporary && *temporary ? temporary : "/var/tmp";
+        return {recording.spill_directory.empty() ? base::temporary_directory() : recording.spill_directory};
     }
 
     int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
@@ -388,6 +384,8 @@ private:
 
     void add_notes() {
         for (const auto& [kind, text] : recording_.notes) trace_.notes.push_back({kind, text});
+        if (!trace_.storage.directory.empty() && !trace_.start_ns.in_file() && trace_.size() > rows_between_drops)
+            trace_.notes.push_back({"memory", "the disk was full, so the trace was built in memory, beyond the limit"});
         if (damaged_ != 0)
             trace_.notes.push_back({"damaged", std::to_string(damaged_) +
                                                    " events had fields or arguments that make no sense; these were left out"});

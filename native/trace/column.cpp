@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
+#include <utility>
+
+#include "base/temporary_file.h"
 
 namespace kinetograph::trace {
 
@@ -21,17 +25,6 @@ size_t page_bytes() {
 
 size_t round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
-}
-
-// A file without a name, so that nothing is left behind whatever happens to the process.
-int open_unlinked(const std::string& directory) {
-    int descriptor = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (descriptor >= 0) return descriptor;
-    std::string path = directory + "/kinetograph-XXXXXX";
-    descriptor = mkostemp(path.data(), O_CLOEXEC);
-    if (descriptor < 0) throw std::bad_alloc();
-    unlink(path.c_str());
-    return descriptor;
 }
 
 }  // namespace
@@ -63,11 +56,7 @@ void Area::grow_on_heap(size_t bytes) {
 }
 
 void Area::grow_mapping(size_t bytes) {
-    if (descriptor_ < 0 && !directory_.empty()) descriptor_ = open_unlinked(directory_);
-    // A hole in a mapped file would turn a full disk into SIGBUS at some later store. Blocks that are there
-    // before the mapping grows turn it into an exception here.
-    if (descriptor_ >= 0 && posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) != 0)
-        throw std::bad_alloc();
+    if (!directory_.empty() && !reserve_in_file(bytes)) leave_file();
     std::byte* larger = map(bytes);
     if (!mapped_) {
         if (capacity_ > 0) std::memcpy(larger, data_, capacity_);
@@ -76,6 +65,29 @@ void Area::grow_mapping(size_t bytes) {
     }
     data_ = larger;
     capacity_ = bytes;
+}
+
+// A hole in a mapped file would turn a full disk into SIGBUS at some later store, so blocks are there before the
+// mapping grows.
+bool Area::reserve_in_file(size_t bytes) {
+    if (descriptor_ < 0) descriptor_ = base::open_unlinked(directory_);
+    return descriptor_ >= 0 && posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) == 0;
+}
+
+// The disk is full. More memory than was allowed is better than no trace.
+void Area::leave_file() {
+    directory_.clear();
+    const int descriptor = std::exchange(descriptor_, -1);
+    if (mapped_) {
+        std::byte* in_file = std::exchange(data_, nullptr);
+        mapped_ = false;
+        std::byte* in_memory = map(capacity_);
+        std::memcpy(in_memory, in_file, capacity_);
+        munmap(in_file, capacity_);
+        data_ = in_memory;
+        mapped_ = true;
+    }
+    if (descriptor >= 0) close(descriptor);
 }
 
 std::byte* Area::map(size_t bytes) {

@@ -44,6 +44,8 @@ public:
 private:
     void grow_on_heap(size_t bytes);
     void grow_mapping(size_t bytes);
+    bool reserve_in_file(size_t bytes);
+    void leave_file();
     std::byte* map(size_t bytes);
     void swap(Area& other) noexcept {
         std::swap(data_, other.data_);
@@ -84,7 +86,6 @@ public:
     T& back() const { return data()[size_ - 1]; }
     T* begin() const { return data(); }
     T* end() const { return data() + size_; }
-    bool in_file() const { return area_.in_file(); }
     Storage storage() const { return area_.storage(); }
 
     void reserve(size_t n) {
@@ -111,6 +112,7 @@ public:
         copy.append(data(), size_);
         return copy;
     }
+    bool in_file() const { return area_.in_file(); }
     void drop_pages(size_t begin, size_t end) const { area_.drop_pages(begin * sizeof(T), end * sizeof(T)); }
 
 private:

@@ -11,8 +11,7 @@ namespace kinetograph::trace {
 
 class TrackIndex {
 public:
-    // Knows the tracks the trace has now. The trace must outlive it, and nobody else may add tracks
-    // meanwhile.
+    // Knows the tracks the trace has now. It must not outlive the trace, nor others add tracks meanwhile.
     explicit TrackIndex(Trace& trace);
 
     // Both arguments as they stand in JSON.

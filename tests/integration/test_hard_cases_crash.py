@@ -8,17 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from hard_cases import names, notes, recording, run_program
+from hard_cases import run_program
 
 import kinetograph as kg
 from kinetograph.session.recover import recover_directory, recover_file
+from recorded import names, notes, recording
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "children", "threads"), [("kill", 150, 1), ("kill", 50, 3), ("_exit", 50, 2), ("exec", 50, 2)]
 )
-def test_every_scope_that_had_ended_is_recovered(tmp_path: Path, how: str, children: int, threads: int) -> None:
+def test_every_scope_that_had_ended_is_recovered(
+    tmp_path: Path, how: str, children: int, threads: int
+) -> None:
     told = run_program("killed_children", how, children, threads, tmp_path)
     assert told["wrong"] == []
     assert told["children"] == children
@@ -69,7 +72,9 @@ def test_recover_writes_a_trace_beside_each_session_file(session_file: Path) -> 
     )
     assert result.returncode == 0, result.stderr
     paths = [Path(line) for line in result.stdout.splitlines()]
-    assert sorted(paths) == sorted(file.with_suffix(".json.gz") for file in session_file.parent.glob("*.kgsession"))
+    assert sorted(paths) == sorted(
+        file.with_suffix(".json.gz") for file in session_file.parent.glob("*.kgsession")
+    )
     assert len(paths) == 2
     for path in paths:
         trace = kg.load(path)

@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hard_cases import Tree, names, notes, recording, run_program, tree
+from hard_cases import run_program
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import kinetograph as kg
+from recorded import Tree, names, notes, recording, tree
 
 STRANGE_NAMES = {
     "empty": "",
@@ -32,7 +33,11 @@ STRANGE_NAMES = {
     "percent": "%s %d %n {0} {name}",
 }
 # JSON in UTF-8 has no lone surrogates; they are spelled out instead.
-SURROGATES = {"lone \ud800 high": "lone \\ud800 high", "\udc00low": "\\udc00low", "\udc00\ud800": "\\udc00\\ud800"}
+SURROGATES = {
+    "lone \ud800 high": "lone \\ud800 high",
+    "\udc00low": "\\udc00low",
+    "\udc00\ud800": "\\udc00\\ud800",
+}
 
 
 def saved_names(path: Path) -> list[str]:
@@ -87,7 +92,9 @@ def test_no_name_is_refused(recorded: list[str]) -> None:
 
 
 @pytest.mark.parametrize("character", ["a", "ä", "🎥", "\0"])
-def test_a_name_of_a_megabyte_is_cut_at_a_character_and_the_rest_goes_on(tmp_path: Path, character: str) -> None:
+def test_a_name_of_a_megabyte_is_cut_at_a_character_and_the_rest_goes_on(
+    tmp_path: Path, character: str
+) -> None:
     long = character * (1 << 20)
     in_trace, in_json, loaded = roundtrip(["before", long, "after"], tmp_path / "trace.json")
     assert in_trace == in_json == loaded
@@ -148,7 +155,9 @@ def record(nested: Tree) -> None:
 
 
 trees = st.recursive(
-    st.just([]), lambda children: st.lists(st.tuples(st.sampled_from("abc"), children), max_size=4), max_leaves=60
+    st.just([]),
+    lambda children: st.lists(st.tuples(st.sampled_from("abc"), children), max_size=4),
+    max_leaves=60,
 )
 
 

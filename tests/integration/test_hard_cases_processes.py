@@ -9,14 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from hard_cases import PROGRAMS, names, run_program, wait_until
+from hard_cases import PROGRAMS, run_program, wait_until
 
 import kinetograph as kg
+from recorded import names
 
 
 @pytest.mark.parametrize("how", ["os.fork", "multiprocessing"])
 @pytest.mark.parametrize("kind", ["plain", "crash_safe", "spilled"])
-def test_a_forked_child_starts_clean_and_the_parent_keeps_its_data(tmp_path: Path, how: str, kind: str) -> None:
+def test_a_forked_child_starts_clean_and_the_parent_keeps_its_data(
+    tmp_path: Path, how: str, kind: str
+) -> None:
     options = {
         "plain": {},
         "crash_safe": {"crash_safe": True, "directory": str(tmp_path / "sessions")},
@@ -56,9 +59,18 @@ def end(how: str, *args: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("how", "status"),
-    [("the last line", 0), ("sys.exit", 3), ("exception", 1), ("interrupt", None), ("atexit", 0), ("thread", 0)],
+    [
+        ("the last line", 0),
+        ("sys.exit", 3),
+        ("exception", 1),
+        ("interrupt", None),
+        ("atexit", 0),
+        ("thread", 0),
+    ],
 )
-def test_a_program_that_ends_while_recording_writes_its_trace(tmp_path: Path, how: str, status: int | None) -> None:
+def test_a_program_that_ends_while_recording_writes_its_trace(
+    tmp_path: Path, how: str, status: int | None
+) -> None:
     path = tmp_path / "trace.json"
     result = end(how, path)
     assert result.returncode in ({1, -2} if status is None else {status}), result.stderr

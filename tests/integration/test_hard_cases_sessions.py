@@ -6,13 +6,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from hard_cases import by_name, names, notes, recording, run_program, start
+from hard_cases import run_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinetograph as kg
 from kinetograph import _native
 from kinetograph.errors import KinetographError
+from recorded import by_name, names, notes, recording, start
 
 
 @pytest.mark.slow
@@ -167,7 +168,9 @@ def test_a_session_stopped_by_two_threads_at_once_gives_its_trace_to_one() -> No
 
 def test_a_session_whose_owner_ended_can_still_be_stopped() -> None:
     sessions = []
-    thread = threading.Thread(target=lambda: (sessions.append(start(all_threads=False)), kg.mark("last words")))
+    thread = threading.Thread(
+        target=lambda: (sessions.append(start(all_threads=False)), kg.mark("last words"))
+    )
     thread.start()
     thread.join()
     assert names(sessions[0].stop()) == ["last words"]

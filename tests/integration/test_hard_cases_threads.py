@@ -8,10 +8,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hard_cases import by_name, names, notes, recording, run_program, start, wait_until
+from hard_cases import run_program, wait_until
 
 import kinetograph as kg
 from kinetograph import _native
+from recorded import by_name, names, notes, recording, start
 
 
 def in_thread(function, *args, name: str | None = None) -> None:

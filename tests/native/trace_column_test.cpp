@@ -1,5 +1,8 @@
 #include "trace/column.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <new>
 #include <string>
 
@@ -78,18 +81,30 @@ TEST(a_clone_shares_nothing) {
     CHECK(copy[0] == 3);
 }
 
-TEST(a_directory_that_is_not_there_is_bad_alloc) {
+TEST(without_its_directory_a_column_lives_in_memory) {
     Column<uint64_t> column(Storage{"/nonexistent/directory"});
-    bool raised = false;
-    try {
-        column.resize(1 << 20);
-    } catch (const std::bad_alloc&) {
-        raised = true;
-    }
-    CHECK(raised);
+    column.resize(1 << 20);
+    CHECK(!column.in_file());
+    column[(1 << 20) - 1] = 7;
+    CHECK(column.back() == 7);
 }
 
-TEST(a_full_disk_is_bad_alloc_and_leaves_the_column_as_it_was) {
+TEST(a_column_whose_disk_is_full_goes_on_in_memory) {
+    struct rlimit before;
+    getrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_IGN);
+    Column<uint64_t> column(in_file);
+    column.resize(1 << 14);
+    column[1000] = 5;
+    const struct rlimit small{1 << 20, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    column.resize(1 << 20);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(!column.in_file());
+    CHECK(column.size() == 1 << 20 && column[1000] == 5 && column[1001] == 0);
+}
+
+TEST(without_disk_or_memory_it_is_bad_alloc_and_the_column_is_as_it_was) {
     Column<uint64_t> column(in_file);
     column.resize(1 << 14);
     column[1000] = 5;

@@ -7,13 +7,14 @@ recorded and `at_exit` for the text that becomes the `args` of its event.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
+from kinetograph.session import observer
 from kinetograph.session.members import member_of
-from kinetograph.trace.words import RecordScope
+from kinetograph.trace.words import RESERVED_ARGUMENTS, RecordScope
 
 __all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
 
@@ -60,10 +61,11 @@ def count_shapes(change: int) -> None:
 
 def prepare(
     name: str,
+    /,
     args: str | None = None,
     *,
     kind: object = RecordScope.USER_SCOPE,
-    inputs: Sequence[object] | None = None,
+    inputs: Iterable[object] | None = None,
     **metadata: Any,
 ) -> tuple[int, Details | None]:
     """The native number for kind and category, and the details if there are any."""
@@ -73,8 +75,18 @@ def prepare(
         )
     scope = member_of(RecordScope, kind, what="kind")
     category = _USER_ANNOTATION if scope == RecordScope.USER_SCOPE else _CPU_OP
-    has_details = args is not None or inputs is not None or metadata
-    return category | scope << 8, Details(args, inputs, metadata) if has_details else None
+    wanted = None if inputs is None else _wanted_inputs(inputs)
+    has_details = args is not None or wanted is not None or metadata
+    return category | scope << 8, Details(args, wanted, metadata) if has_details else None
+
+
+def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
+    """None while nobody asks for them: the `with` block around holds its scope, and the arrays are the program's."""
+    if not isinstance(inputs, Iterable):
+        raise KinetographError(f"inputs: expected a list of arrays, got {inputs!r}", hint="write inputs=[array]")
+    if not (_native.is_recording() or observer.is_observing()):
+        return None
+    return inputs if isinstance(inputs, (list, tuple)) else tuple(inputs)
 
 
 def at_enter(scope: Any) -> None:
@@ -90,21 +102,59 @@ def at_exit(scope: Any) -> bytes:
     members = dict(found.input_members)
     if found.args is not None:
         members["args"] = found.args
-    return members_text(members | found.metadata)
+    return members_text(members | _own_keys(found.metadata))
+
+
+def _own_keys(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Keys that mean a column when a file is read are marked as the program's own."""
+    if RESERVED_ARGUMENTS.isdisjoint(metadata):
+        return metadata
+    return {f"user.{key}" if key in RESERVED_ARGUMENTS else key: value for key, value in metadata.items()}
 
 
 def members_text(members: dict[str, Any]) -> bytes:
     """The inside of a JSON object. Values that JSON does not know become their repr."""
-    return json.dumps(members, separators=(",", ":"), default=repr, allow_nan=False)[1:-1].encode()
+    try:
+        text = _json(members)
+    except Exception:  # nan, a circle, keys that are no text: whatever it is, it is not the program's trouble
+        text = _json({key: _known_to_json(value) for key, value in members.items()})
+    return text[1:-1].encode()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), default=_spelled, allow_nan=False)
+
+
+def _known_to_json(value: object) -> object:
+    try:
+        _json(value)
+    except Exception:
+        return _spelled(value)
+    return value
+
+
+def _spelled(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__} without a repr>"
 
 
 def shape_members(inputs: Sequence[object]) -> dict[str, Any]:
     """Dims, strides (in elements) and types of array-likes, under Kineto's keys; others are scalars."""
     return {
-        "Input Dims": [_dims(value) for value in inputs],
-        "Input Strides": [_strides(value) for value in inputs],
-        "Input type": [_type_name(value) for value in inputs],
+        "Input Dims": [_tried(_dims, value, []) for value in inputs],
+        "Input Strides": [_tried(_strides, value, []) for value in inputs],
+        "Input type": [_tried(_type_name, value, "") for value in inputs],
     }
+
+
+def _tried(read: Callable[[Any], Any], value: object, otherwise: object) -> Any:
+    """Array-likes of all sorts come here, and what they raise is not for the program."""
+    try:
+        return read(value)
+    except Exception:
+        return otherwise
 
 
 def _dims(value: Any) -> list[int]:

@@ -25,6 +25,7 @@ __all__ = [
     "at_enter",
     "at_exit",
     "errors",
+    "is_observing",
     "remove_callback",
 ]
 
@@ -175,6 +176,10 @@ def remove_callback(handle: int) -> None:
         _global_callbacks = tuple(each for each in _global_callbacks if each.handle != handle)
         _thread.callbacks = tuple(each for each in _thread.callbacks if each.handle != handle)
         _native.set_observing(bool(_alive))
+
+
+def is_observing() -> bool:
+    return bool(_alive)
 
 
 def at_enter(scope: Any) -> None:

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["DeviceType", "EventFlag", "EventKind", "RecordScope"]
+__all__ = ["RESERVED_ARGUMENTS", "DeviceType", "EventFlag", "EventKind", "RecordScope"]
+
+# Arguments that are columns of a trace, or ids which only its JSON has; native/format/kineto_words.h has them
+# too. A file that gives one to an event means the column, so the `args` of an event never hold them.
+RESERVED_ARGUMENTS = frozenset(
+    {
+        "Async span",
+        "Ev Idx",
+        "External id",
+        "Python id",
+        "Python parent id",
+        "Record function id",
+        "Record scope",
+        "Sequence number",
+        "correlation",
+        "finished",
+    }
+)
 
 
 class EventKind(IntEnum):

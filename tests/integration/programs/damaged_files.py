@@ -32,7 +32,9 @@ def overwritten() -> bytes:
     damaged = bytearray(whole)
     for _ in range(chance.choice((1, 4, 32))):
         at = chance.choice(written) & ~7
-        damaged[at : at + 8] = chance.choice((b"\xff" * 8, b"\0" * 8, b"\xff" * 4 + b"\0" * 4, b"\x7f" + b"\xff" * 7))
+        damaged[at : at + 8] = chance.choice(
+            (b"\xff" * 8, b"\0" * 8, b"\xff" * 4 + b"\0" * 4, b"\x7f" + b"\xff" * 7)
+        )
     return bytes(damaged)
 
 
@@ -52,7 +54,9 @@ for _ in range(TIMES):
     try:
         trace = recover_file(TARGET)
     except KinetographError as error:
-        errors.add(re.sub(r"version \d+,", "version N,", str(error).replace(str(TARGET), "FILE").splitlines()[0]))
+        errors.add(
+            re.sub(r"version \d+,", "version N,", str(error).replace(str(TARGET), "FILE").splitlines()[0])
+        )
         continue
     traces += 1
     events += len(trace)

@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-import numpy  # noqa: F401  (imported once here, not in each child)
+import numpy
 
 import kinetograph as kg
 from kinetograph.session.recording import Session
@@ -98,7 +98,9 @@ def what_is_wrong(trace: kg.Trace, ended: list[int]) -> list[str]:
     table, name_of = trace.names, trace.columns["name"].tolist()
     finished = (trace.columns["flags"] & 1 == 0).tolist()
     finished_names = {table[name] for name, is_finished in zip(name_of, finished, strict=True) if is_finished}
-    unfinished = sorted(table[name] for name, is_finished in zip(name_of, finished, strict=True) if not is_finished)
+    unfinished = sorted(
+        table[name] for name, is_finished in zip(name_of, finished, strict=True) if not is_finished
+    )
     wrong = []
     for thread, count in enumerate(ended):
         lost = [i for i in range(count) if f"step {thread} {i}" not in finished_names]

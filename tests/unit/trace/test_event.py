@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kinetograph.trace import DeviceType, Event, EventFlag, EventKind, KinetoEvent, RecordScope, Trace
+from kinetograph.trace.words import RESERVED_ARGUMENTS
 from sample_traces import NOW_NS, gpu_trace, trace_of
 
 
@@ -96,3 +99,9 @@ def test_events_compare_by_trace_and_row() -> None:
     assert trace.events[0] != gpu_trace().events[0]
     assert KinetoEvent is Event
     assert repr(trace.events[0]) == "<Event 'aten::mm' cpu_op 9000 ns>"
+
+
+def test_reserved_arguments_never_stay_in_the_args_of_an_event() -> None:
+    values = {"finished": False, "Async span": True, "Python parent id": None}
+    args = {name: values.get(name, 1) for name in RESERVED_ARGUMENTS} | {"mine": 1}
+    assert only_event(args_json=json.dumps(args)).args == {"mine": 1}

@@ -1,0 +1,25 @@
+#include "base/temporary_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace kinetograph::base {
+
+int open_unlinked(const std::string& directory) {
+    int descriptor = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0) return descriptor;
+    // Some file systems know no O_TMPFILE.
+    std::string name = directory + "/kinetograph-XXXXXX";
+    descriptor = mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor >= 0) unlink(name.c_str());
+    return descriptor;
+}
+
+std::string temporary_directory() {
+    const char* wanted = std::getenv("TMPDIR");
+    return wanted && *wanted ? wanted : "/var/tmp";
+}
+
+}  // namespace kinetograph::base
