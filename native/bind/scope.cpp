@@ -312,7 +312,7 @@ void append_now(PyObject* name, RecordKind kind, record::Category category, uint
     if (!scope) return PyErr_Clear();
     const uint32_t id = name_id_of(reinterpret_cast<ScopeObject*>(scope));
     Py_DECREF(scope);
-    const uint16_t lane = current_lane(*thread).number;
+    const uint16_t lane = record::lane_number_of(*thread, current_context());
     const uint64_t now = base::ticks();
     record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category), 0, 0, lane, 0, 0});
 }

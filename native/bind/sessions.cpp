@@ -55,7 +55,7 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
 nb::object stop_session(uint64_t id, uint32_t scopes) {
     trace::Trace trace = [&] {
         const WithoutGil unlocked;
-        return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns(), format::are_members});
+        return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns(), format::clean_members});
     }();
     return wrap_trace(std::move(trace));
 }
@@ -64,7 +64,7 @@ nb::object recover(const std::string& path) {
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
             const WithoutGil unlocked;
-            return trace::build_trace(record::recover_session_file(path), {0, 0, format::are_members});
+            return trace::build_trace(record::recover_session_file(path), {0, 0, format::clean_members});
         }();
         return wrap_trace(std::move(trace));
     });
@@ -98,7 +98,7 @@ void record_instant(std::string_view name, uint8_t category, bool is_memory, nb:
     const uint64_t now = base::ticks();
     const auto kind = is_memory ? record::RecordKind::memory : record::RecordKind::instant;
     record::append_with_payload(*thread,
-                                {now, now, Recorder::instance().intern(name), kind, category, 0, 0, current_lane(*thread).number, 0, 0},
+                                {now, now, Recorder::instance().intern(name), kind, category, 0, 0, record::lane_number_of(*thread, current_context()), 0, 0},
                                 nullptr, args.c_str(), args.size());
 }
 

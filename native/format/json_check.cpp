@@ -55,10 +55,10 @@ EventArgs parse_event_args(std::string_view text) {
     return args;
 }
 
-bool are_members(std::string_view text) {
+bool clean_members(std::string_view text, std::string& clean) {
     try {
-        parse_event_args(text);
-        return !text.starts_with('{');
+        clean = std::move(parse_event_args(text).members);
+        return true;
     } catch (const ParseError&) {
         return false;
     }

@@ -22,7 +22,7 @@ struct EventArgs {
 // Takes `{"a":1}` or its members alone. What has a column is taken out of the text. Throws ParseError.
 EventArgs parse_event_args(std::string_view text);
 
-// Whether the text can stand between the braces of a JSON object.
-bool are_members(std::string_view text);
+// The members of parse_event_args, or false where that throws.
+bool clean_members(std::string_view text, std::string& clean);
 
 }  // namespace kinetograph::format

@@ -36,6 +36,7 @@ uint32_t name_of(const OpenScope& scope) {
 
 Lane* idle_lane(ThreadBuffer& thread) {
     while (!thread.idle_lanes.empty()) {
+        std::pop_heap(thread.idle_lanes.begin(), thread.idle_lanes.end(), has_higher_number);
         Lane* lane = thread.idle_lanes.back();
         thread.idle_lanes.pop_back();
         lane->offered = false;
@@ -215,10 +216,26 @@ void Recorder::rest_after_last_session() {
 
 // ---- lanes
 
-Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
+namespace {
+
+// The lane with open scopes of this context, if there is one.
+Lane* open_lane(const ThreadBuffer& thread, uintptr_t context) {
     auto known = thread.lane_by_context.find(context);
-    const bool is_bound = known != thread.lane_by_context.end() && known->second->context == context;
-    if (is_bound && known->second->depth != 0) return thread.lane = known->second;
+    if (known == thread.lane_by_context.end()) return nullptr;
+    Lane* lane = known->second;
+    return lane->context == context && lane->depth != 0 ? lane : nullptr;
+}
+
+}  // namespace
+
+uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept {
+    if (thread.lane->context == context && thread.lane->depth != 0) return thread.lane->number;
+    const Lane* lane = open_lane(thread, context);
+    return lane ? lane->number : 0;
+}
+
+Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
+    if (Lane* open = open_lane(thread, context)) return thread.lane = open;
     Lane* lane = thread.lanes.front()->depth == 0 ? thread.lanes.front().get() : idle_lane(thread);
     if (!lane) lane = Recorder::instance().add_lane(thread);
     lane->context = context;

@@ -5,6 +5,7 @@
 // line in recorder.cpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -147,6 +148,9 @@ inline Lane& lane_of(ThreadBuffer& thread, uintptr_t context, bool* is_new = nul
     return *switch_lane(thread, context, is_new);
 }
 
+// The lane an instant of this context lies on: that of its open scopes, else the thread itself. Opens none.
+KINETOGRAPH_API uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept;
+
 inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
     if (lane.depth == lane.capacity) [[unlikely]] {
         if (!grow_stack(thread, lane)) return;
@@ -166,11 +170,15 @@ inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t
             0};
 }
 
+// Idle lanes are a heap, lowest number first: a session after a busy one begins with lane 1 again.
+inline bool has_higher_number(const Lane* a, const Lane* b) { return a->number > b->number; }
+
 // An empty lane can serve the next task. Never allocates: there is room for every lane once.
 inline void offer_lane(ThreadBuffer& thread, Lane& lane) noexcept {
     if (lane.number == 0 || lane.offered) return;
     lane.offered = true;
     thread.idle_lanes.push_back(&lane);
+    std::push_heap(thread.idle_lanes.begin(), thread.idle_lanes.end(), has_higher_number);
 }
 
 // Ends the innermost scope called `name`. One that was never begun is counted and otherwise ignored.

@@ -187,7 +187,7 @@ private:
 
     void order_events(ThreadRecording& thread) {
         for_each_record(thread, [&](const Record& record) {
-            note_name(record);
+            note_name(thread, record);
             if (!makes_sense(record.category, record.scope)) ++damaged_;
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
@@ -202,9 +202,11 @@ private:
         for (LaneRows& lane : lanes_) lane.order.finish();
     }
 
-    void note_name(const Record& record) {
+    void note_name(const ThreadRecording& thread, const Record& record) {
         if (record.kind == RecordKind::thread_name) thread_name_ = names_(record.name);
-        if (record.kind != RecordKind::lane_name) return;
+        // A lane serves one task after the other, and those of an earlier session are none of ours.
+        Clipped clipped;
+        if (record.kind != RecordKind::lane_name || !clip(record.start, record.start, 0, thread.windows, clipped)) return;
         LaneRows& lane = lane_rows(record.lane);
         const uint32_t name = names_(record.name);
         if (lane.name != 0 && lane.name != name) lane.has_several_names = true;
@@ -322,8 +324,9 @@ private:
         uint32_t bytes = 0;
         std::memcpy(&bytes, payload, sizeof bytes);
         const std::string_view text(payload + sizeof bytes, std::min<size_t>(bytes, room - sizeof bytes));
-        if (text.size() == bytes && (!options_.are_members || options_.are_members(text)))
-            write_args(row, text.data(), text.size());
+        if (!options_.clean_members) return write_args(row, text.data(), text.size());
+        if (text.size() == bytes && options_.clean_members(text, clean_))
+            write_args(row, clean_.data(), clean_.size());
         else
             ++damaged_;
     }
@@ -412,6 +415,7 @@ private:
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;
     size_t damaged_ = 0;
+    std::string clean_;
     std::map<std::tuple<uint8_t, int32_t, int64_t>, uint32_t> device_tracks_;
     std::map<std::pair<uint8_t, int32_t>, uint32_t> device_processes_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "record/recording.h"
@@ -12,9 +13,9 @@ namespace kinetograph::trace {
 struct BuildOptions {
     uint32_t scopes = 0;  // bit per RecordScope that is wanted; 0: all
     double scope_cost_ns = 0;
-    // Whether text can stand between the braces of a JSON object. Arguments come from foreign code and from files of
-    // dead processes; one bad text would spoil every file this trace is written to.
-    bool (*are_members)(std::string_view text) = nullptr;
+    // Brings the text of arguments to the form a Trace keeps; false when it is no JSON. They come from foreign code
+    // and from files of dead processes, and one bad text would spoil every file this trace is written to.
+    bool (*clean_members)(std::string_view text, std::string& clean) = nullptr;
 };
 
 // Linear. Needs a few bytes per event besides the columns; beyond the recording's memory limit columns live in a file.

@@ -51,21 +51,22 @@ def _around_generator(scope: Any, function: Callable[..., Any]) -> Callable[...,
     @functools.wraps(function)
     def scoped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         generator = function(*args, **kwargs)
-        resume, value = generator.send, None
+        # In lists that are emptied: while it waits, a generator holds neither what it gave nor what it got.
+        resume, got = generator.send, [None]
         while True:
             try:
                 with scope:
-                    item = resume(value)
+                    given = [resume(got.pop())]
             except StopIteration as stop:
                 return stop.value
             try:
-                resume, value = generator.send, (yield item)
+                resume, got = generator.send, [(yield given.pop())]
             except GeneratorExit:
                 with scope:
                     generator.close()
                 raise
             except BaseException as error:
-                resume, value = generator.throw, error
+                resume, got = generator.throw, [error]
 
     return scoped
 
@@ -74,21 +75,21 @@ def _around_async_generator(scope: Any, function: Callable[..., Any]) -> Callabl
     @functools.wraps(function)
     async def scoped(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*args, **kwargs)
-        resume, value = generator.asend, None
+        resume, got = generator.asend, [None]
         while True:
             try:
                 with scope:
-                    item = await resume(value)
+                    given = [await resume(got.pop())]
             except StopAsyncIteration:
                 return
             try:
-                resume, value = generator.asend, (yield item)
+                resume, got = generator.asend, [(yield given.pop())]
             except GeneratorExit:
                 with scope:
                     await generator.aclose()
                 raise
             except BaseException as error:
-                resume, value = generator.athrow, error
+                resume, got = generator.athrow, [error]
 
     return scoped
 

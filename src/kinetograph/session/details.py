@@ -81,9 +81,11 @@ def prepare(
 
 
 def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
-    """None while nobody asks for them: the `with` block around holds its scope, and the arrays are the program's."""
+    """None while nobody asks: a `with` block holds its scope to the end, and the arrays are the program's."""
     if not isinstance(inputs, Iterable):
-        raise KinetographError(f"inputs: expected a list of arrays, got {inputs!r}", hint="write inputs=[array]")
+        raise KinetographError(
+            f"inputs: expected a list of arrays, got {inputs!r}", hint="write inputs=[array]"
+        )
     if not (_native.is_recording() or observer.is_observing()):
         return None
     return inputs if isinstance(inputs, (list, tuple)) else tuple(inputs)

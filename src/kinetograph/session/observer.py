@@ -10,6 +10,7 @@ import contextvars
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -105,12 +106,30 @@ class _Errors:
         if callback.handle not in self._reported:
             self._reported.add(callback.handle)
             name = getattr(callback.on_enter or callback.on_exit, "__qualname__", "callback")
-            self._sentences.append(f"{name} raised {error!r}; further errors of it are not reported")
+            self._sentences.append(f"{name} raised {_spelled(error)}; further errors of it are not reported")
+
+
+def _spelled(error: BaseException) -> str:
+    try:
+        return repr(error)
+    except Exception:
+        return type(error).__name__
 
 
 class _ThreadCallbacks(threading.local):
     def __init__(self) -> None:
         self.callbacks: tuple[_Callback, ...] = ()
+        self.is_calling = False
+        """A callback runs: the scopes it uses are not observed, or it would call itself for ever."""
+
+
+class _Calls:
+    """The callbacks that saw a scope begin, and what each of them returned."""
+
+    __slots__ = ("__weakref__", "made")
+
+    def __init__(self, made: list[tuple[_Callback, RecordFunction, Any]]) -> None:
+        self.made = made
 
 
 errors = _Errors()
@@ -122,9 +141,10 @@ _thread = _ThreadCallbacks()
 _alive: set[int] = set()
 
 # The scopes that were observed when they began, innermost first, per asyncio task: (scope, calls, outer).
-_Calls = list[tuple[_Callback, RecordFunction, Any]]
 _Observed = tuple[object, _Calls, "_Observed | None"]
 _observed: contextvars.ContextVar[Any] = contextvars.ContextVar("kinetograph_observed", default=None)
+# Ends that are still owed. Weak: those of a task or thread that is gone will never come.
+_owed: weakref.WeakSet[_Calls] = weakref.WeakSet()
 
 
 def add_global_callback(
@@ -175,28 +195,67 @@ def remove_callback(handle: int) -> None:
         _alive.discard(handle)
         _global_callbacks = tuple(each for each in _global_callbacks if each.handle != handle)
         _thread.callbacks = tuple(each for each in _thread.callbacks if each.handle != handle)
-        _native.set_observing(bool(_alive))
+        _native.set_observing(is_observing())
 
 
 def is_observing() -> bool:
-    return bool(_alive)
+    return bool(_alive or _owed)
 
 
 def at_enter(scope: Any) -> None:
+    if _thread.is_calling:
+        return
     kind = RecordScope(scope._kind)
-    calls = [_enter(callback, scope, kind) for callback in _current() if callback.wants(kind)]
-    if calls:
-        _observed.set((scope, calls, _observed.get()))
+    calls = _Calls([_enter(callback, scope, kind) for callback in _current() if callback.wants(kind)])
+    outer = _observed.get()
+    if calls.made:
+        _owed.add(calls)
+        _settle()
+    elif _find(scope, outer) is None:
+        return
+    # One that nobody wants is kept inside another begin of the same scope, or it would take that one's end.
+    _observed.set((scope, calls, outer))
 
 
 def at_exit(scope: Any) -> None:
-    observed = _observed.get()
-    if observed is None or observed[0] is not scope:
+    if _thread.is_calling:
         return
-    _observed.set(observed[2])
-    for callback, function, context in reversed(observed[1]):
+    observed = _observed.get()
+    ended = _find(scope, observed)
+    if ended is None:
+        return
+    _observed.set(_without(ended, observed))
+    _owed.discard(ended[1])
+    for callback, function, context in reversed(ended[1].made):
         if callback.on_exit is not None:
             _call(callback, callback.on_exit, function, context)
+    _settle()
+
+
+def _settle() -> None:
+    """After the last callback was removed, maybe by itself, scopes call us until the last end is no longer owed."""
+    if not _alive:
+        with _lock:
+            _native.set_observing(is_observing())
+
+
+def _find(scope: object, observed: _Observed | None) -> _Observed | None:
+    """The innermost begin of this scope."""
+    while observed is not None and observed[0] is not scope:
+        observed = observed[2]
+    return observed
+
+
+def _without(ended: _Observed, observed: _Observed) -> _Observed | None:
+    above = []
+    while observed is not ended:
+        above.append(observed)
+        assert observed[2] is not None
+        observed = observed[2]
+    rest = ended[2]
+    for scope, calls, _outer in reversed(above):
+        rest = (scope, calls, rest)
+    return rest
 
 
 def _make(
@@ -238,11 +297,14 @@ def _enter(callback: _Callback, scope: Any, kind: RecordScope) -> tuple[_Callbac
 
 
 def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
+    _thread.is_calling = True
     try:
         return function(*args)
     except Exception as error:
         errors.report(callback, error)
         return None
+    finally:
+        _thread.is_calling = False
 
 
 _native.set_hook("observe_enter", at_enter)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded import by_name, names, notes, recording, tree
 
 import kinetograph as kg
 from kinetograph.errors import KinetographError
 from kinetograph.trace import EventKind
+from recorded import by_name, names, notes, recording, tree
 
 
 def args_of(*args: Any, **metadata: Any) -> dict[str, Any]:
@@ -57,7 +57,11 @@ def test_a_mark_is_an_instant_and_a_counter_has_a_value() -> None:
     events = by_name(window.trace)
     assert (events["here"].kind, events["here"].duration_ns) == (EventKind.INSTANT, 0)
     assert events["here"].category == "cpu_instant_event"
-    assert (events["queue"].kind, events["queue"].value, events["load"].value) == (EventKind.COUNTER, 12, 0.25)
+    assert (events["queue"].kind, events["queue"].value, events["load"].value) == (
+        EventKind.COUNTER,
+        12,
+        0.25,
+    )
 
 
 @pytest.mark.parametrize("value", [0, -1, 1e300, -5e-324, 2**53, 10**15, 123456789.123, True])
@@ -208,7 +212,9 @@ def test_metadata_too_large_for_a_buffer_are_left_out_and_counted() -> None:
     events = by_name(window.trace)
     assert events["large"].args == {}
     assert len(events["fits"].args["text"]) == 50_000
-    assert notes(window.trace, "oversized") == ["1 events lost their arguments, which were larger than 60 KiB"]
+    assert notes(window.trace, "oversized") == [
+        "1 events lost their arguments, which were larger than 60 KiB"
+    ]
 
 
 def test_a_scope_with_details_can_be_entered_again_and_within_itself() -> None:

@@ -1,0 +1,454 @@
+"""Callbacks around scopes: who is called when, with what, and that none of them can hurt the program."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kinetograph as kg
+from kinetograph.errors import KinetographError
+from recorded import names, notes, recording
+
+Add = Callable[..., int]
+
+
+@contextmanager
+def observing(*args: Any, add: Add = kg.add_global_callback, **options: Any) -> Iterator[int]:
+    handle = add(*args, **options)
+    try:
+        yield handle
+    finally:
+        kg.remove_callback(handle)
+
+
+class Log:
+    """Callbacks that write down what they are told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def enter(self, function: kg.RecordFunction) -> str:
+        self.lines.append(f"> {function.name}")
+        return f"value of {function.name}"
+
+    def leave(self, function: kg.RecordFunction, value: Any) -> None:
+        self.lines.append(f"< {function.name}: {value}")
+
+
+def scope(name: str, **options: Any) -> None:
+    with kg.scope(name, **options):
+        pass
+
+
+@pytest.mark.parametrize("add", [kg.add_global_callback, kg.add_thread_local_callback])
+def test_what_on_enter_gives_reaches_on_exit(add: Add) -> None:
+    log = Log()
+    with observing(log.enter, log.leave, add=add), kg.scope("outer"):
+        scope("inner")
+    assert log.lines == ["> outer", "> inner", "< inner: value of inner", "< outer: value of outer"]
+
+
+def test_a_callback_is_told_name_kind_and_thread() -> None:
+    told: list[kg.RecordFunction] = []
+    with observing(told.append):
+        scope("op", kind="backward_function")
+    (function,) = told
+    assert (function.name, function.scope) == ("op", kg.RecordScope.BACKWARD_FUNCTION)
+    assert function.thread_id == threading.get_native_id()
+    assert (list(function.inputs), function.sequence_number) == ([], -1)
+
+
+def test_either_callback_may_be_left_out() -> None:
+    log = Log()
+    with observing(on_enter=log.enter):
+        scope("a")
+    with observing(on_exit=log.leave):
+        scope("b")
+    assert log.lines == ["> a", "< b: None"]
+
+
+def test_observers_need_no_session_and_sessions_no_observers() -> None:
+    log = Log()
+    with observing(log.enter):
+        scope("not recorded")
+        with recording() as window:
+            scope("both")
+    with recording() as alone:
+        scope("only recorded")
+    assert log.lines == ["> not recorded", "> both"]
+    assert names(window.trace) == ["both"]
+    assert names(alone.trace) == ["only recorded"]
+
+
+def test_decorated_functions_and_generators_are_observed() -> None:
+    log = Log()
+
+    @kg.scope("function")
+    def function() -> None: ...
+
+    @kg.scope("generator")
+    def generator() -> Iterator[int]:
+        yield 1
+
+    with observing(log.enter, log.leave):
+        function()
+        list(generator())
+    assert [line for line in log.lines if line.startswith(">")] == [
+        "> function",
+        "> generator",
+        "> generator",
+    ]
+
+
+def test_on_exit_runs_when_the_scope_raises_and_does_not_hide_the_exception() -> None:
+    log = Log()
+
+    @kg.scope("decorated")
+    def fails() -> None:
+        raise ValueError("mine")
+
+    with observing(log.enter, log.leave):
+        with pytest.raises(ValueError, match="mine"), kg.scope("with"):
+            raise ValueError("mine")
+        with pytest.raises(ValueError, match="mine"):
+            fails()
+    assert [line for line in log.lines if line.startswith("<")] == [
+        "< with: value of with",
+        "< decorated: value of decorated",
+    ]
+
+
+# Who sees what
+
+
+def test_a_global_callback_sees_all_threads_and_a_thread_local_one_its_own() -> None:
+    everywhere, here = Log(), Log()
+    with (
+        observing(everywhere.enter),
+        observing(here.enter, add=kg.add_thread_local_callback),
+    ):
+        scope("here")
+        thread = threading.Thread(target=scope, args=("elsewhere",))
+        thread.start()
+        thread.join()
+    assert everywhere.lines == ["> here", "> elsewhere"]
+    assert here.lines == ["> here"]
+
+
+def test_a_thread_local_callback_can_be_removed_from_another_thread() -> None:
+    log = Log()
+    handle = kg.add_thread_local_callback(log.enter)
+    thread = threading.Thread(target=kg.remove_callback, args=(handle,))
+    thread.start()
+    thread.join()
+    scope("not seen")
+    assert log.lines == []
+
+
+def test_only_the_kinds_asked_for_are_observed() -> None:
+    log = Log()
+    with observing(log.enter, log.leave, scopes=[kg.RecordScope.FUNCTION, "custom_class"]):
+        scope("user scope")
+        scope("function", kind="function")
+        scope("class", kind="custom_class")
+        scope("backward", kind="backward_function")
+    assert [line for line in log.lines if line.startswith(">")] == ["> function", "> class"]
+
+
+def test_a_kind_that_is_none_is_refused() -> None:
+    with pytest.raises(KinetographError, match="scopes: expected a member of RecordScope"):
+        kg.add_global_callback(print, scopes=["nothing"])
+
+
+# Sampling
+
+
+@pytest.mark.parametrize(("probability", "expected"), [(0, 0), (0.0, 0), (1, 1000), (1.0, 1000)])
+def test_sampling_at_the_ends_is_none_or_all(probability: float, expected: int) -> None:
+    log = Log()
+    with observing(log.enter, sampling_probability=probability):
+        for _ in range(1000):
+            scope("x")
+    assert len(log.lines) == expected
+
+
+def test_sampling_in_between_takes_about_that_many_and_each_with_its_end() -> None:
+    random.seed(7)
+    log = Log()
+    with observing(log.enter, log.leave, sampling_probability=0.5):
+        for _ in range(2000):
+            scope("x")
+    begins = log.lines.count("> x")
+    assert 900 < begins < 1100
+    assert log.lines == ["> x", "< x: value of x"] * begins
+
+
+def test_a_sampled_recursion_pairs_each_begin_with_its_own_end() -> None:
+    random.seed(3)
+    ends: list[tuple[int, int]] = []
+    depth = 0
+
+    def enter(_function: kg.RecordFunction) -> int:
+        return depth
+
+    def leave(_function: kg.RecordFunction, depth_at_begin: int) -> None:
+        ends.append((depth_at_begin, depth))
+
+    def recurse() -> None:
+        nonlocal depth
+        depth += 1
+        if depth < 20:
+            with kg.scope("same name"):
+                recurse()
+        depth -= 1
+
+    with observing(enter, leave, sampling_probability=0.5):
+        for _ in range(20):
+            recurse()
+    assert len(ends) > 50
+    assert all(at_begin == at_end for at_begin, at_end in ends)
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])
+def test_a_probability_that_is_none_is_refused(probability: float) -> None:
+    with pytest.raises(KinetographError, match="sampling_probability: expected 0 to 1"):
+        kg.add_global_callback(print, sampling_probability=probability)
+
+
+# Inputs
+
+
+def test_inputs_are_given_to_those_that_need_them_and_only_at_enter() -> None:
+    with_inputs, without, at_exit = [], [], []
+    array = np.zeros(3)
+    with (
+        observing(
+            lambda fn: with_inputs.append(fn.inputs),
+            lambda fn, _: at_exit.append(fn.inputs),
+            needs_inputs=True,
+        ),
+        observing(lambda fn: without.append(fn.inputs)),
+    ):
+        scope("op", inputs=[array, 2])
+    assert with_inputs[0][0] is array
+    assert with_inputs[0][1] == 2
+    assert list(without[0]) == list(at_exit[0]) == []
+
+
+def test_inputs_are_given_while_recording_with_shapes_too() -> None:
+    seen = []
+    kg.enable_profiler(kg.ProfilerConfig(report_input_shapes=True))
+    with observing(lambda fn: seen.append(len(fn.inputs)), needs_inputs=True):
+        scope("op", inputs=[np.zeros(3)])
+    (event,) = kg.disable_profiler().events
+    assert seen == [1]
+    assert event.shapes == [[3]]
+
+
+def test_an_array_itself_may_be_the_inputs() -> None:
+    seen = []
+    with observing(lambda fn: seen.append(len(fn.inputs)), needs_inputs=True):
+        scope("op", inputs=np.zeros((2, 3)))
+    assert seen == [2]
+
+
+def test_inputs_are_not_held_through_the_scope() -> None:
+    array = np.zeros(3)
+    gone = weakref.ref(array)
+    with recording(), observing(lambda fn: None, lambda fn, value: None, needs_inputs=True):
+        detailed = kg.scope("op", inputs=[array])
+        del array
+        with detailed:
+            gc.collect()
+            assert gone() is None
+
+
+# Errors and changes on the way
+
+
+class BrokenError(Exception):
+    pass
+
+
+def raise_broken(*_args: Any) -> None:
+    raise BrokenError("always")
+
+
+@pytest.mark.parametrize(("on_enter", "on_exit"), [(raise_broken, None), (None, raise_broken)])
+def test_an_error_in_a_callback_is_one_note_and_never_reaches_the_program(
+    on_enter: Any, on_exit: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with recording() as window, observing(on_enter, on_exit):
+        for _ in range(100):
+            scope("x")
+    with recording() as later:
+        scope("x")
+    assert notes(window.trace, "callback") == [
+        "raise_broken raised BrokenError('always'); further errors of it are not reported"
+    ]
+    assert notes(later.trace, "callback") == []
+    assert len(window.trace) == 100
+    assert capsys.readouterr().err == ""
+
+
+def test_each_broken_callback_has_a_note_of_its_own() -> None:
+    with recording() as window, observing(raise_broken), observing(raise_broken):
+        scope("x")
+        scope("x")
+    assert len(notes(window.trace, "callback")) == 2
+
+
+def test_a_broken_callback_does_not_keep_the_others_from_being_called() -> None:
+    log = Log()
+    with observing(raise_broken), observing(log.enter, log.leave), observing(None, raise_broken):
+        scope("x")
+    assert log.lines == ["> x", "< x: value of x"]
+
+
+def test_an_error_whose_repr_fails_is_still_only_a_note() -> None:
+    class WorseError(Exception):
+        def __repr__(self) -> str:
+            raise RuntimeError("no repr")
+
+    def fail(_function: kg.RecordFunction) -> None:
+        raise WorseError
+
+    with recording() as window, observing(fail):
+        scope("x")
+    assert len(notes(window.trace, "callback")) == 1
+    assert names(window.trace) == ["x"]
+
+
+def test_a_callback_may_remove_itself() -> None:
+    log = Log()
+    handle = 0
+
+    def once(function: kg.RecordFunction) -> None:
+        log.enter(function)
+        kg.remove_callback(handle)
+
+    handle = kg.add_global_callback(once)
+    scope("first")
+    scope("second")
+    assert log.lines == ["> first"]
+
+
+def test_a_callback_may_add_another() -> None:
+    log, added = Log(), []
+
+    def add(_function: kg.RecordFunction) -> None:
+        if not added:
+            added.append(kg.add_global_callback(log.enter))
+
+    with observing(add):
+        scope("first")
+        scope("second")
+    kg.remove_callback(added[0])
+    assert log.lines == ["> second"]
+
+
+def test_scopes_that_a_removed_callback_saw_begin_still_get_their_end() -> None:
+    log = Log()
+    handle = kg.add_global_callback(log.enter, log.leave)
+    with kg.scope("open"):
+        kg.remove_callback(handle)
+        scope("not seen")
+    assert log.lines == ["> open", "< open: value of open"]
+
+
+def test_a_callback_added_inside_a_scope_does_not_get_its_end() -> None:
+    log = Log()
+    with kg.scope("already open"):
+        handle = kg.add_global_callback(log.enter, log.leave)
+        scope("seen")
+    kg.remove_callback(handle)
+    assert log.lines == ["> seen", "< seen: value of seen"]
+
+
+def test_scopes_in_a_callback_do_not_call_it_again_for_ever() -> None:
+    calls = []
+
+    def enter(function: kg.RecordFunction) -> None:
+        calls.append(function.name)
+        if len(calls) < 50:
+            with kg.scope("inside the callback"):
+                pass
+
+    with observing(enter):
+        scope("x")
+    assert calls == ["x"]
+
+
+def test_removing_twice_or_something_else_is_an_error() -> None:
+    handle = kg.add_global_callback(print)
+    kg.remove_callback(handle)
+    for wrong in (handle, -1, "x"):
+        with pytest.raises(KinetographError, match="there is no callback"):
+            kg.remove_callback(wrong)
+
+
+def test_a_callback_needs_at_least_one_function() -> None:
+    with pytest.raises(KinetographError, match="a callback needs on_enter, on_exit or both"):
+        kg.add_global_callback()
+
+
+def test_scopes_left_in_the_wrong_order_get_their_own_ends() -> None:
+    log = Log()
+    first, second = kg.scope("first"), kg.scope("second")
+    with observing(log.enter, log.leave):
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        second.__exit__(None, None, None)
+        scope("third")
+    assert sorted(log.lines[2:4]) == ["< first: value of first", "< second: value of second"]
+    assert log.lines[4:] == ["> third", "< third: value of third"]
+
+
+# Tasks and threads
+
+
+def test_interleaved_tasks_get_their_own_values() -> None:
+    ends: list[tuple[str, str]] = []
+
+    async def task(number: int) -> None:
+        with kg.scope(f"outer {number}"):
+            await asyncio.sleep(0)
+            for _ in range(3):
+                with kg.scope(f"inner {number}"):
+                    await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(*(task(number) for number in range(20)))
+
+    with observing(lambda fn: fn.name, lambda fn, value: ends.append((fn.name, value))):
+        asyncio.run(main())
+    assert len(ends) == 80
+    assert all(name == value for name, value in ends)
+
+
+def test_many_threads_observe_at_once() -> None:
+    ends: list[tuple[str, str]] = []
+
+    def work(name: str) -> None:
+        for _ in range(200):
+            with kg.scope(name):
+                scope(f"{name} inner")
+
+    with observing(lambda fn: fn.name, lambda fn, value: ends.append((fn.name, value))):
+        threads = [threading.Thread(target=work, args=(f"thread {i}",)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(ends) == 1600
+    assert all(name == value for name, value in ends)
