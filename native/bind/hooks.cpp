@@ -35,11 +35,14 @@ PyObject* call_hook_for_result(Hook hook, PyObject* argument) {
     PyObject* callable = hooks[int(hook)];
     if (!callable) return nullptr;
     PyObject* result = PyObject_CallOneArg(callable, argument);
-    if (!result) PyErr_WriteUnraisable(callable);
+    if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_WriteUnraisable(callable);
     return result;
 }
 
-void call_hook(Hook hook, PyObject* argument) { Py_XDECREF(call_hook_for_result(hook, argument)); }
+bool call_hook(Hook hook, PyObject* argument) {
+    Py_XDECREF(call_hook_for_result(hook, argument));
+    return !PyErr_Occurred();
+}
 
 PyObject* call_hook_vector(Hook hook, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     PyObject* callable = hooks[int(hook)];

@@ -55,55 +55,61 @@ uint32_t name_id_of(ScopeObject* scope) {
 
 // ---- the hot path
 
-void begin(ScopeObject* scope, uint32_t bits) {
+bool begin(ScopeObject* scope, uint32_t bits) {
+    auto* self = reinterpret_cast<PyObject*>(scope);
     if (bits & record::active_observers) [[unlikely]]
-        call_hook(Hook::observe_enter, reinterpret_cast<PyObject*>(scope));
-    if (!(bits & record::active_sessions)) return;
+        if (!call_hook(Hook::observe_enter, self)) return false;
+    if (!(bits & record::active_sessions)) return true;
     record::ThreadBuffer* thread = recording_python_thread();
-    if (!thread) return;
+    if (!thread) return true;
     const uint32_t name = name_id_of(scope);
     if (scope->details != Py_None) [[unlikely]]
-        call_hook(Hook::describe_enter, reinterpret_cast<PyObject*>(scope));
+        if (!call_hook(Hook::describe_enter, self)) return false;
     record::begin_scope(*thread, current_lane(*thread), name, scope->meta);
+    return true;
 }
 
 namespace {
 
-void end_with_details(ScopeObject* scope, record::ThreadBuffer& thread, uint64_t now) {
+bool end_with_details(ScopeObject* scope, record::ThreadBuffer& thread, uint64_t now) {
     PyObject* text = call_hook_for_result(Hook::describe_exit, reinterpret_cast<PyObject*>(scope));
     const char* payload = text && PyBytes_Check(text) ? PyBytes_AS_STRING(text) : nullptr;
     const size_t bytes = payload ? size_t(PyBytes_GET_SIZE(text)) : 0;
     record::end_out_of_order(thread, current_lane(thread), scope->name_id, now, payload, bytes);
     Py_XDECREF(text);
+    return !PyErr_Occurred();
 }
 
 }  // namespace
 
-void end(ScopeObject* scope, uint32_t bits) {
+bool end(ScopeObject* scope, uint32_t bits) {
     const uint64_t now = base::ticks();
     if (bits & record::active_sessions) {
         if (record::ThreadBuffer* thread = recording_python_thread()) {
-            if (scope->details != Py_None) [[unlikely]]
-                end_with_details(scope, *thread, now);
-            else
+            if (scope->details == Py_None) [[likely]]
                 record::end_scope(*thread, current_lane(*thread), scope->name_id, now);
+            else if (!end_with_details(scope, *thread, now))
+                return false;
         }
     }
     if (bits & record::active_observers) [[unlikely]]
-        call_hook(Hook::observe_exit, reinterpret_cast<PyObject*>(scope));
+        return call_hook(Hook::observe_exit, reinterpret_cast<PyObject*>(scope));
+    return true;
 }
 
 namespace {
 
 PyObject* scope_enter(PyObject* self, PyObject*) {
     const uint32_t bits = active.load(std::memory_order_relaxed);
-    if (bits != 0) begin(reinterpret_cast<ScopeObject*>(self), bits);
+    if (bits != 0 && !begin(reinterpret_cast<ScopeObject*>(self), bits)) [[unlikely]]
+        return nullptr;
     return Py_NewRef(self);
 }
 
 PyObject* scope_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
     const uint32_t bits = active.load(std::memory_order_relaxed);
-    if (bits != 0) end(reinterpret_cast<ScopeObject*>(self), bits);
+    if (bits != 0 && !end(reinterpret_cast<ScopeObject*>(self), bits)) [[unlikely]]
+        return nullptr;
     Py_RETURN_NONE;
 }
 

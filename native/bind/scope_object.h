@@ -36,7 +36,8 @@ uint32_t name_id_of(ScopeObject* scope);
 // The UTF-8 of a str, for interning; lone surrogates are spelled out as \udcXX.
 uint32_t intern_text(PyObject* text);
 
-void begin(ScopeObject* scope, uint32_t active_bits);
-void end(ScopeObject* scope, uint32_t active_bits);
+// False with an exception set only when the user interrupted the program meanwhile.
+bool begin(ScopeObject* scope, uint32_t active_bits);
+bool end(ScopeObject* scope, uint32_t active_bits);
 
 }  // namespace kinetograph::bind

@@ -20,20 +20,32 @@ struct ScopedFunctionObject {
 
 ScopedFunctionObject* cast(PyObject* self) { return reinterpret_cast<ScopedFunctionObject*>(self); }
 
+// An observer must not meet the function's exception; what interrupts the program takes its place.
+bool end_after_call(ScopeObject* scope) {
+    const uint32_t bits = record::active.load(std::memory_order_relaxed);
+    if (bits == 0) return true;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (end(scope, bits)) {
+        PyErr_Restore(type, value, traceback);
+        return true;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return false;
+}
+
 PyObject* scoped_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     ScopedFunctionObject* scoped = cast(self);
-    uint32_t bits = record::active.load(std::memory_order_relaxed);
+    const uint32_t bits = record::active.load(std::memory_order_relaxed);
     if (bits == 0) [[likely]]
         return PyObject_Vectorcall(scoped->function, args, nargsf, kwnames);
     auto* scope = reinterpret_cast<ScopeObject*>(Py_NewRef(scoped->scope));
-    begin(scope, bits);
-    PyObject* result = PyObject_Vectorcall(scoped->function, args, nargsf, kwnames);
-    bits = record::active.load(std::memory_order_relaxed);
-    if (bits != 0) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);  // an observer must not meet the function's exception
-        end(scope, bits);
-        PyErr_Restore(type, value, traceback);
+    PyObject* result = nullptr;
+    if (begin(scope, bits)) {
+        result = PyObject_Vectorcall(scoped->function, args, nargsf, kwnames);
+        if (!end_after_call(scope)) Py_CLEAR(result);
     }
     Py_DECREF(scope);
     return result;

@@ -233,7 +233,7 @@ def at_exit(scope: Any) -> None:
 
 
 def _settle() -> None:
-    """After the last callback was removed, maybe by itself, scopes call us until the last end is no longer owed."""
+    """After the last callback was removed, maybe by itself, scopes call us until no end is owed any more."""
     if not _alive:
         with _lock:
             _native.set_observing(is_observing())
