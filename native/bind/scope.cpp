@@ -22,6 +22,7 @@ namespace {
 constexpr size_t max_shared_scopes = 8192;
 constexpr size_t shortcuts = 1024;
 
+base::StringTable* names;  // of the recorder, which lives for ever
 PyObject* shared_scopes;                       // dict: name -> scope, never shrinks
 ScopeObject* shortcut_by_address[shortcuts];   // borrowed from shared_scopes
 
@@ -34,21 +35,21 @@ constexpr uint32_t user_scope = record::open_meta(record::Category::user_annotat
 uint32_t intern_text(PyObject* text) {
     Py_ssize_t bytes = 0;
     if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes))
-        return record::Recorder::instance().intern({utf8, size_t(bytes)});
+        return names->intern({utf8, size_t(bytes)});
     PyErr_Clear();
     PyObject* spelled = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
     if (!spelled) {
         PyErr_Clear();
-        return record::Recorder::instance().intern("<name that cannot be encoded>");
+        return names->intern("<name that cannot be encoded>");
     }
-    const uint32_t id = record::Recorder::instance().intern(
+    const uint32_t id = names->intern(
         {PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled))});
     Py_DECREF(spelled);
     return id;
 }
 
 uint32_t name_id_of(ScopeObject* scope) {
-    if (!record::Recorder::instance().strings().is_valid(scope->name_id)) [[unlikely]]
+    if (!names->is_valid(scope->name_id)) [[unlikely]]
         scope->name_id = intern_text(scope->name);
     return scope->name_id;
 }
@@ -352,6 +353,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 int add_scope_types(PyObject* module) {
+    names = &record::Recorder::instance().strings();
     shared_scopes = PyDict_New();
     if (!shared_scopes || PyType_Ready(&bound_once_type) != 0 || PyType_Ready(&scope_type) != 0) return -1;
     if (add_bound_method(enter_method, &ScopeObject::enter) != 0) return -1;

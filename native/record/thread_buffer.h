@@ -39,16 +39,17 @@ struct Lane {
     OpenScope* entries = nullptr;
     uint32_t depth = 0;
     uint32_t capacity = 0;
+    uint32_t changes = 0;
     uint32_t too_deep = 0;  // scopes begun beyond what one slab can hold; not recorded, counted
     uint16_t number = 0;
     bool offered = false;   // stands in ThreadBuffer::idle_lanes
     uintptr_t context = 0;  // whose line this is; an opaque key of the caller
     ExtentRef extent;
 
+    // Every change gets a number, so that a reader can tell that it was one.
     void publish(uint32_t new_depth) noexcept {
         depth = new_depth;
-        const uint64_t changes = (extent.header->state.load(std::memory_order_relaxed) >> 32) + 1;
-        extent.header->state.store(changes << 32 | new_depth, std::memory_order_release);
+        extent.header->state.store(uint64_t(++changes) << 32 | new_depth, std::memory_order_release);
     }
 };
 

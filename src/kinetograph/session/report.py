@@ -45,7 +45,7 @@ def report_event(
         return
     place = {"device": device_index, "stream": resource}
     _native.record_device_event(
-        name,
+        name.encode("utf-8", "backslashreplace").decode(),  # lone surrogates are spelled out, as in scopes
         _KERNEL,
         start_ns,
         end_ns,

@@ -53,7 +53,7 @@ def test_the_tree_of_nothing_is_empty() -> None:
     assert result.trace_start_ns > 0
 
 
-def test_it_is_saved_as_often_and_in_as_many_formats_as_you_like(
+def test_it_is_saved_as_often_as_you_like(
     result: kg.ProfilerResult, tmp_path: Path
 ) -> None:
     for name in ("a.json", "a.json", "b.json.gz"):
