@@ -79,6 +79,7 @@ class Worker:
         self.connection, remote = context.Pipe()
         self.process = context.Process(target=serve, args=(module, remote), daemon=True)
         self.process.start()
+        remote.close()  # ours to close, so that a worker that dies ends `recv` instead of leaving it waiting
         self.names: list[str] = self.connection.recv()
 
     def cost_ns(self, name: str) -> float:

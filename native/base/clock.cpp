@@ -14,8 +14,12 @@ namespace kinetograph::base {
 
 namespace {
 
-int64_t raw_now() noexcept { return read_clock_ns(CLOCK_MONOTONIC_RAW); }
-int64_t wall_now() noexcept { return read_clock_ns(CLOCK_REALTIME); }
+int64_t raw_now() noexcept {
+    return read_clock_ns(CLOCK_MONOTONIC_RAW);
+}
+int64_t wall_now() noexcept {
+    return read_clock_ns(CLOCK_REALTIME);
+}
 
 std::atomic<int64_t (*)() noexcept> raw_source{raw_now};
 std::atomic<int64_t (*)() noexcept> wall_source{wall_now};
@@ -60,9 +64,12 @@ const MeasuredAnchor load_anchor = measure_anchor();
 
 const char* tick_source_name(TickSource source) {
     switch (source) {
-        case TickSource::tsc: return "tsc";
-        case TickSource::cntvct: return "cntvct";
-        case TickSource::monotonic: break;
+        case TickSource::tsc:
+            return "tsc";
+        case TickSource::cntvct:
+            return "cntvct";
+        case TickSource::monotonic:
+            break;
     }
     return "monotonic";
 }
@@ -102,7 +109,9 @@ MeasuredAnchor measure_anchor() noexcept {
     return best;
 }
 
-const MeasuredAnchor& process_anchor() noexcept { return load_anchor; }
+const MeasuredAnchor& process_anchor() noexcept {
+    return load_anchor;
+}
 
 uint64_t ticks_in(int64_t ns) noexcept {
     const ClockAnchor now = quick_anchor();
@@ -128,7 +137,8 @@ bool baseline_is_spoilt(double life_rate, const MeasuredAnchor& start, const Mea
 
 }  // namespace
 
-ClockFit ClockFit::from_anchors(const MeasuredAnchor& life, const MeasuredAnchor& start, const MeasuredAnchor& stop) {
+ClockFit ClockFit::from_anchors(const MeasuredAnchor& life, const MeasuredAnchor& start,
+                                const MeasuredAnchor& stop) {
     const MeasuredAnchor* from = stop.ticks > life.ticks && stop.raw_ns > life.raw_ns ? &life : &start;
     double rate = stop.ticks > from->ticks ? rate_between(*from, stop) : 1.0;
     if (baseline_is_spoilt(rate, start, stop)) {
@@ -143,7 +153,8 @@ ClockFit ClockFit::from_anchors(const MeasuredAnchor& life, const MeasuredAnchor
     fit.origin_ticks_ = start.ticks;
     fit.origin_ns_ = start.wall_ns;
     fit.multiplier_ = std::llround(rate * double(uint64_t(1) << shift));
-    fit.error_ns_ = std::llround(std::ceil(double(start.uncertainty_ticks) * rate + rate_doubt * session_ns)) + 1;
+    fit.error_ns_ =
+        std::llround(std::ceil(double(start.uncertainty_ticks) * rate + rate_doubt * session_ns)) + 1;
     fit.wall_drift_ns_ = (stop.wall_ns - stop.raw_ns) - (start.wall_ns - start.raw_ns);
     // NTP slews by at most 500 ppm; more than that in so short a time is a step.
     fit.wall_stepped_ = std::abs(double(fit.wall_drift_ns_)) > 1e6 + 6e-4 * session_ns;

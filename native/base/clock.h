@@ -58,8 +58,8 @@ struct MeasuredAnchor : ClockAnchor {
 // Whether the numbers can be those of clocks at all; a damaged file may hold anything.
 inline bool is_plausible(const ClockAnchor& anchor) noexcept {
     constexpr int64_t limit = int64_t(1) << 61;
-    return anchor.ticks < uint64_t(limit) && anchor.raw_ns >= 0 && anchor.raw_ns < limit && anchor.wall_ns >= 0 &&
-           anchor.wall_ns < limit;
+    return anchor.ticks < uint64_t(limit) && anchor.raw_ns >= 0 && anchor.raw_ns < limit &&
+           anchor.wall_ns >= 0 && anchor.wall_ns < limit;
 }
 
 // The clocks behind an anchor; tests put a stepping wall clock here.
@@ -100,7 +100,8 @@ public:
 private:
     __extension__ using Wide = __int128;
     static constexpr int shift = 48;
-    static constexpr int64_t max_ns = int64_t(1) << 62;  // damaged ticks stay where differences cannot overflow
+    static constexpr int64_t max_ns = int64_t(1)
+                                      << 62;  // damaged ticks stay where differences cannot overflow
     uint64_t origin_ticks_ = 0;
     int64_t origin_ns_ = 0;
     int64_t multiplier_ = int64_t(1) << shift;

@@ -1,6 +1,7 @@
 // Names by id, for the life of the process or until forgotten.
 //
-// Ids are never used twice, so an id from before a `forget_if` can be told from a valid one by comparing numbers.
+// Ids are never used twice, so an id from before a `forget_if` can be told from a valid one by comparing
+// numbers.
 #pragma once
 
 #include <atomic>

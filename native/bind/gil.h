@@ -1,8 +1,8 @@
 // Letting go of the GIL and taking it back, also while the interpreter ends.
 //
-// Up to Python 3.13 a daemon thread that asks for the GIL when the interpreter is ending is ended by pthread_exit,
-// which unwinds through our frames and aborts the process at the first noexcept one. Such a thread is parked here
-// instead, as Python 3.14 does; the process ends around it.
+// Up to Python 3.13 a daemon thread that asks for the GIL when the interpreter is ending is ended by
+// pthread_exit, which unwinds through our frames and aborts the process at the first noexcept one. Such a
+// thread is parked here instead, as Python 3.14 does; the process ends around it.
 #pragma once
 
 #include <Python.h>

@@ -25,7 +25,8 @@ PyObject* set_hook(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
-    {"set_hook", set_hook, METH_VARARGS, "set_hook(name, callable, /)\n--\n\nConnect the Python side of scopes."},
+    {"set_hook", set_hook, METH_VARARGS,
+     "set_hook(name, callable, /)\n--\n\nConnect the Python side of scopes."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -50,6 +51,8 @@ PyObject* call_hook_vector(Hook hook, PyObject* const* args, Py_ssize_t nargs, P
     return PyObject_Vectorcall(callable, args, size_t(nargs), kwnames);
 }
 
-int add_hooks(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+int add_hooks(PyObject* module) {
+    return PyModule_AddFunctions(module, functions);
+}
 
 }  // namespace kinetograph::bind

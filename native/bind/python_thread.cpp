@@ -26,7 +26,8 @@ void ask_quietly(Ask&& ask) {
 
 void record_name(nb::handle text, auto&& record) {
     Py_ssize_t bytes = 0;
-    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &bytes)) record(std::string_view(utf8, size_t(bytes)));
+    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &bytes))
+        record(std::string_view(utf8, size_t(bytes)));
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ void name_new_thread() {
         nb::object known = nb::module_::import_("threading").attr("_active");
         nb::object thread = known.attr("get")(PyThread_get_thread_ident());
         if (thread.is_none()) return;
-        record_name(thread.attr("name"), [](std::string_view name) { record::Recorder::instance().set_thread_name(name); });
+        record_name(thread.attr("name"),
+                    [](std::string_view name) { record::Recorder::instance().set_thread_name(name); });
     });
 }
 

@@ -22,28 +22,29 @@ namespace {
 constexpr size_t max_shared_scopes = 8192;
 constexpr size_t shortcuts = 1024;
 
-base::StringTable* names;  // of the recorder, which lives for ever
-PyObject* shared_scopes;                       // dict: name -> scope, never shrinks
-ScopeObject* shortcut_by_address[shortcuts];   // borrowed from shared_scopes
+base::StringTable* names;                     // of the recorder, which lives for ever
+PyObject* shared_scopes;                      // dict: name -> scope, never shrinks
+ScopeObject* shortcut_by_address[shortcuts];  // borrowed from shared_scopes
 
-size_t shortcut_of(PyObject* name) { return (reinterpret_cast<uintptr_t>(name) >> 4) % shortcuts; }
+size_t shortcut_of(PyObject* name) {
+    return (reinterpret_cast<uintptr_t>(name) >> 4) % shortcuts;
+}
 
-constexpr uint32_t user_scope = record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
+constexpr uint32_t user_scope =
+    record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
 
 }  // namespace
 
 uint32_t intern_text(PyObject* text) {
     Py_ssize_t bytes = 0;
-    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes))
-        return names->intern({utf8, size_t(bytes)});
+    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes)) return names->intern({utf8, size_t(bytes)});
     PyErr_Clear();
     PyObject* spelled = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
     if (!spelled) {
         PyErr_Clear();
         return names->intern("<name that cannot be encoded>");
     }
-    const uint32_t id = names->intern(
-        {PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled))});
+    const uint32_t id = names->intern({PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled))});
     Py_DECREF(spelled);
     return id;
 }
@@ -118,11 +119,10 @@ PyMethodDef enter_method = {"__enter__", scope_enter, METH_NOARGS, "Begin the sc
 PyMethodDef exit_method = {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(scope_exit)),
                            METH_FASTCALL, "End the scope; an exception passes through."};
 
-// `with` looks __enter__ and __exit__ up on the type and binds them, which for an ordinary method allocates. This
-// descriptor hands out what was bound once for a shared scope.
+// `with` looks __enter__ and __exit__ up on the type and binds them, which for an ordinary method allocates.
+// This descriptor hands out what was bound once for a shared scope.
 struct BoundOnce {
-    PyObject_HEAD
-    PyMethodDef* method;
+    PyObject_HEAD PyMethodDef* method;
     PyObject* ScopeObject::* bound;
 };
 
@@ -147,7 +147,8 @@ int add_bound_method(PyMethodDef& method, PyObject* ScopeObject::* bound) {
     if (!descriptor) return -1;
     descriptor->method = &method;
     descriptor->bound = bound;
-    const int result = PyDict_SetItemString(scope_type.tp_dict, method.ml_name, reinterpret_cast<PyObject*>(descriptor));
+    const int result =
+        PyDict_SetItemString(scope_type.tp_dict, method.ml_name, reinterpret_cast<PyObject*>(descriptor));
     Py_DECREF(descriptor);
     return result;
 }
@@ -190,8 +191,8 @@ PyObject* find_or_share(PyObject* name) {
     PyObject* known = PyDict_GetItemWithError(shared_scopes, name);
     if (known) {
         auto* scope = reinterpret_cast<ScopeObject*>(known);
-        // Only the very string the scope holds may be found by address: another one can be freed and its address
-        // be reused for another name.
+        // Only the very string the scope holds may be found by address: another one can be freed and its
+        // address be reused for another name.
         if (scope->name == name) shortcut_by_address[shortcut_of(name)] = scope;
         return Py_NewRef(known);
     }
@@ -204,8 +205,9 @@ PyObject* find_or_share(PyObject* name) {
 
 bool check_name(PyObject* name) {
     if (PyUnicode_Check(name)) return true;
-    PyErr_Format(PyExc_TypeError, "scope() expects a name of type str, got %.200s\nhint: %s", Py_TYPE(name)->tp_name,
-                 PyCallable_Check(name) ? "as a decorator write @kg.scope(\"name\")" : "write kg.scope(str(value))");
+    PyErr_Format(
+        PyExc_TypeError, "scope() expects a name of type str, got %.200s\nhint: %s", Py_TYPE(name)->tp_name,
+        PyCallable_Check(name) ? "as a decorator write @kg.scope(\"name\")" : "write kg.scope(str(value))");
     return false;
 }
 
@@ -273,9 +275,13 @@ PyObject* scope_kind(PyObject* self, void*) {
     return PyLong_FromUnsignedLong(reinterpret_cast<ScopeObject*>(self)->meta >> 8 & 0xff);
 }
 
-PyObject* scope_name(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->name); }
+PyObject* scope_name(PyObject* self, void*) {
+    return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->name);
+}
 
-PyObject* scope_details(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->details); }
+PyObject* scope_details(PyObject* self, void*) {
+    return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->details);
+}
 
 PyGetSetDef scope_getset[] = {
     {"name", scope_name, nullptr, "The name the scope is recorded under.", nullptr},
@@ -286,10 +292,12 @@ PyGetSetDef scope_getset[] = {
 
 const char scope_doc[] =
     "scope(name, /, args=None, *, kind=RecordScope.USER_SCOPE, inputs=None, **metadata)\n--\n\n"
-    "A named span of the program: context manager and decorator, for functions, generators and `async def`.\n\n"
+    "A named span of the program: context manager and decorator, for functions, generators and `async "
+    "def`.\n\n"
     ">>> with kg.scope(\"load\"):\n"
     "...     data = read()\n\n"
-    "`args` is a text shown with the event, `inputs` are array-likes whose shapes and types are noted when the session\n"
+    "`args` is a text shown with the event, `inputs` are array-likes whose shapes and types are noted when "
+    "the session\n"
     "asks for shapes, and `metadata` are further values. Without a session it costs one load.";
 
 }  // namespace
@@ -321,14 +329,18 @@ void append_now(PyObject* name, RecordKind kind, record::Category category, uint
     Py_DECREF(scope);
     const uint16_t lane = record::lane_number_of(*thread, current_context());
     const uint64_t now = base::ticks();
-    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category), 0, 0, lane, 0, 0});
+    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category), 0,
+                             0, lane, 0, 0});
 }
 
-bool is_recording() { return (active.load(std::memory_order_relaxed) & record::active_sessions) != 0; }
+bool is_recording() {
+    return (active.load(std::memory_order_relaxed) & record::active_sessions) != 0;
+}
 
 PyObject* mark(PyObject*, PyObject* name) {
-    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "mark() expects a name of type str, got %.200s",
-                                                    Py_TYPE(name)->tp_name);
+    if (!PyUnicode_Check(name))
+        return PyErr_Format(PyExc_TypeError, "mark() expects a name of type str, got %.200s",
+                            Py_TYPE(name)->tp_name);
     if (is_recording()) append_now(name, RecordKind::instant, record::Category::cpu_instant_event, 0);
     Py_RETURN_NONE;
 }
@@ -338,7 +350,8 @@ PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         return PyErr_Format(PyExc_TypeError, "counter() expects a name of type str and a number");
     const double value = PyFloat_AsDouble(args[1]);
     if (value == -1.0 && PyErr_Occurred()) return nullptr;
-    if (is_recording()) append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
+    if (is_recording())
+        append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
     Py_RETURN_NONE;
 }
 
@@ -346,7 +359,8 @@ PyMethodDef functions[] = {
     {"mark", mark, METH_O,
      "mark(name, /)\n--\n\nRecord an instant: something happened now.\n\n>>> kg.mark(\"cache miss\")"},
     {"counter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(counter)), METH_FASTCALL,
-     "counter(name, value, /)\n--\n\nRecord the value of something that goes up and down.\n\n>>> kg.counter(\"queue\", 12)"},
+     "counter(name, value, /)\n--\n\nRecord the value of something that goes up and down.\n\n>>> "
+     "kg.counter(\"queue\", 12)"},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,7 +1,7 @@
 // The object behind `with kg.scope("x")`.
 //
-// One object per name serves everybody: what is open is on the thread's own stack, not in the object. A scope with
-// arguments is an object of its own.
+// One object per name serves everybody: what is open is on the thread's own stack, not in the object. A scope
+// with arguments is an object of its own.
 #pragma once
 
 #include <Python.h>
@@ -14,18 +14,19 @@
 namespace kinetograph::bind {
 
 struct ScopeObject {
-    PyObject_HEAD
-    PyObject* name;      // str
-    PyObject* enter;     // bound methods, made once for a shared object: `with` then allocates nothing
+    PyObject_HEAD PyObject* name;  // str
+    PyObject* enter;  // bound methods, made once for a shared object: `with` then allocates nothing
     PyObject* exit;
-    PyObject* details;   // None, or what `describe` turns into the arguments of the event
-    uint32_t name_id;    // 0 or forgotten: not interned yet
-    uint32_t meta;       // record::open_meta
+    PyObject* details;  // None, or what `describe` turns into the arguments of the event
+    uint32_t name_id;   // 0 or forgotten: not interned yet
+    uint32_t meta;      // record::open_meta
 };
 
 extern PyTypeObject scope_type;
 
-inline bool is_scope(PyObject* object) { return Py_TYPE(object) == &scope_type; }
+inline bool is_scope(PyObject* object) {
+    return Py_TYPE(object) == &scope_type;
+}
 
 // New reference to the shared object of this name. `name` must be a str.
 PyObject* shared_scope(PyObject* name);

@@ -10,15 +10,16 @@ namespace kinetograph::bind {
 namespace {
 
 struct ScopedFunctionObject {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     PyObject* scope;
     PyObject* function;
     PyObject* attributes;  // __dict__: __name__, __doc__, __wrapped__ ... as functools.wraps leaves them
     PyObject* weak_references;
 };
 
-ScopedFunctionObject* cast(PyObject* self) { return reinterpret_cast<ScopedFunctionObject*>(self); }
+ScopedFunctionObject* cast(PyObject* self) {
+    return reinterpret_cast<ScopedFunctionObject*>(self);
+}
 
 // An observer must not meet the function's exception; what interrupts the program takes its place.
 bool end_after_call(ScopeObject* scope) {
@@ -104,7 +105,9 @@ PyObject* scoped_repr(PyObject* self) {
 }
 
 // Pickled by name, like the function it replaces.
-PyObject* scoped_reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
+PyObject* scoped_reduce(PyObject* self, PyObject*) {
+    return PyObject_GetAttrString(self, "__qualname__");
+}
 
 PyMethodDef methods[] = {
     {"__reduce__", scoped_reduce, METH_NOARGS, nullptr},
@@ -120,8 +123,8 @@ PyTypeObject scoped_function_type = [] {
     PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
     type.tp_name = "kinetograph.ScopedFunction";
     type.tp_basicsize = sizeof(ScopedFunctionObject);
-    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                    Py_TPFLAGS_METHOD_DESCRIPTOR;
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC |
+                    Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
     type.tp_vectorcall_offset = offsetof(ScopedFunctionObject, vectorcall);
     type.tp_dictoffset = offsetof(ScopedFunctionObject, attributes);
     type.tp_weaklistoffset = offsetof(ScopedFunctionObject, weak_references);
@@ -145,7 +148,8 @@ PyTypeObject scoped_function_type = [] {
 
 int add_scoped_function(PyObject* module) {
     if (PyType_Ready(&scoped_function_type) != 0) return -1;
-    return PyModule_AddObjectRef(module, "ScopedFunction", reinterpret_cast<PyObject*>(&scoped_function_type));
+    return PyModule_AddObjectRef(module, "ScopedFunction",
+                                 reinterpret_cast<PyObject*>(&scoped_function_type));
 }
 
 }  // namespace kinetograph::bind

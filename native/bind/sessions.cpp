@@ -47,7 +47,8 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
                       std::move(spill_directory)};
     options.session_directory = std::move(session_directory);
     const bool is_new_thread = record::current_thread == nullptr;
-    const uint64_t id = with_os_errors(options.session_directory, [&] { return Recorder::instance().start(options); });
+    const uint64_t id =
+        with_os_errors(options.session_directory, [&] { return Recorder::instance().start(options); });
     if (is_new_thread) name_new_thread();
     return id;
 }
@@ -55,7 +56,8 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
 nb::object stop_session(uint64_t id, uint32_t scopes) {
     trace::Trace trace = [&] {
         const WithoutGil unlocked;
-        return trace::build_trace(Recorder::instance().stop(id), {scopes, Recorder::scope_cost_ns(), format::clean_members});
+        return trace::build_trace(Recorder::instance().stop(id),
+                                  {scopes, Recorder::scope_cost_ns(), format::clean_members});
     }();
     return wrap_trace(std::move(trace));
 }
@@ -77,18 +79,21 @@ nb::list sessions() {
     return list;
 }
 
-bool is_recording() { return record::active.load(std::memory_order_relaxed) & record::active_sessions; }
+bool is_recording() {
+    return record::active.load(std::memory_order_relaxed) & record::active_sessions;
+}
 
 // Events that other parts measured themselves: on a device, or allocations. Times are wall nanoseconds.
-void record_device_event(std::string_view name, uint8_t category, int64_t start_ns, int64_t end_ns, uint8_t device_type,
-                         int32_t device_index, int64_t resource, uint32_t correlation, nb::bytes args) {
+void record_device_event(std::string_view name, uint8_t category, int64_t start_ns, int64_t end_ns,
+                         uint8_t device_type, int32_t device_index, int64_t resource, uint32_t correlation,
+                         nb::bytes args) {
     record::ThreadBuffer* thread = is_recording() ? recording_python_thread() : nullptr;
     if (!thread) return;
     const record::DevicePlace place{device_type, {}, device_index, resource};
     const uint32_t id = Recorder::instance().intern(name);
     record::append_with_payload(*thread,
-                                {uint64_t(start_ns), uint64_t(end_ns), id, record::RecordKind::device_span, category, 0,
-                                 0, 0, 0, correlation},
+                                {uint64_t(start_ns), uint64_t(end_ns), id, record::RecordKind::device_span,
+                                 category, 0, 0, 0, 0, correlation},
                                 &place, args.c_str(), args.size());
 }
 
@@ -98,7 +103,8 @@ void record_instant(std::string_view name, uint8_t category, bool is_memory, nb:
     const uint64_t now = base::ticks();
     const auto kind = is_memory ? record::RecordKind::memory : record::RecordKind::instant;
     record::append_with_payload(*thread,
-                                {now, now, Recorder::instance().intern(name), kind, category, 0, 0, record::lane_number_of(*thread, current_context()), 0, 0},
+                                {now, now, Recorder::instance().intern(name), kind, category, 0, 0,
+                                 record::lane_number_of(*thread, current_context()), 0, 0},
                                 nullptr, args.c_str(), args.size());
 }
 
@@ -114,8 +120,10 @@ void set_observing(bool on) {
 void bind_sessions(nb::module_& module) {
     module.def("start_session", &start_session, "all_threads"_a, "memory_limit_bytes"_a, "drop_at_limit"_a,
                "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
-    module.def("stop_session", &stop_session, "session"_a, "scopes"_a, nb::sig("def stop_session(session: int, scopes: int) -> Trace"));
-    module.def("is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
+    module.def("stop_session", &stop_session, "session"_a, "scopes"_a,
+               nb::sig("def stop_session(session: int, scopes: int) -> Trace"));
+    module.def(
+        "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", [](uint64_t id) { return Recorder::instance().join(id); }, "session"_a);
     module.def("leave_session", [](uint64_t id) { return Recorder::instance().leave(id); }, "session"_a);
     module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));

@@ -16,31 +16,44 @@ ThreadBuffer* listening_thread() {
     return active.load(std::memory_order_relaxed) & active_sessions ? recording_thread() : nullptr;
 }
 
-uint32_t intern(const char* text, size_t bytes) { return Recorder::instance().intern({text, bytes}); }
+uint32_t intern(const char* text, size_t bytes) {
+    return Recorder::instance().intern({text, bytes});
+}
 
 void begin(uint32_t name, uint8_t category, uint8_t scope) {
     if (ThreadBuffer* thread = listening_thread())
-        begin_scope(*thread, lane_of(*thread, native_context), name, open_meta(Category(category), RecordScope(scope)));
+        begin_scope(*thread, lane_of(*thread, native_context), name,
+                    open_meta(Category(category), RecordScope(scope)));
 }
 
 void end(uint32_t name) {
     const uint64_t now = base::ticks();
-    if (ThreadBuffer* thread = listening_thread()) end_scope(*thread, lane_of(*thread, native_context), name, now);
+    if (ThreadBuffer* thread = listening_thread())
+        end_scope(*thread, lane_of(*thread, native_context), name, now);
 }
 
 void append_event(const kinetograph_event& event, RecordKind kind) {
     ThreadBuffer* thread = listening_thread();
     if (!thread) return;
-    const Record record{event.start_ticks, kind == RecordKind::span ? event.end_ticks : event.start_ticks,
-                        event.name,        kind,
-                        event.category,    event.scope,
-                        event.flags,       thread->lane->number,
-                        0,                 event.correlation};
+    const Record record{event.start_ticks,
+                        kind == RecordKind::span ? event.end_ticks : event.start_ticks,
+                        event.name,
+                        kind,
+                        event.category,
+                        event.scope,
+                        event.flags,
+                        thread->lane->number,
+                        0,
+                        event.correlation};
     append_with_payload(*thread, record, nullptr, event.args, event.args ? event.args_bytes : 0);
 }
 
-void span(const kinetograph_event* event) { append_event(*event, RecordKind::span); }
-void instant(const kinetograph_event* event) { append_event(*event, RecordKind::instant); }
+void span(const kinetograph_event* event) {
+    append_event(*event, RecordKind::span);
+}
+void instant(const kinetograph_event* event) {
+    append_event(*event, RecordKind::instant);
+}
 
 void counter(uint32_t name, double value) {
     if (ThreadBuffer* thread = listening_thread())
@@ -52,13 +65,22 @@ void device_span(const kinetograph_device_event* event) {
     ThreadBuffer* thread = listening_thread();
     if (!thread) return;
     const DevicePlace place{event->device_type, {}, event->device_index, event->resource};
-    const Record record{uint64_t(event->start_ns), uint64_t(event->end_ns), event->name, RecordKind::device_span,
-                        event->category,           0,                       0,           0,
-                        0,                         event->correlation};
+    const Record record{uint64_t(event->start_ns),
+                        uint64_t(event->end_ns),
+                        event->name,
+                        RecordKind::device_span,
+                        event->category,
+                        0,
+                        0,
+                        0,
+                        0,
+                        event->correlation};
     append_with_payload(*thread, record, &place, event->args, event->args ? event->args_bytes : 0);
 }
 
-void name_thread(const char* text, size_t bytes) { Recorder::instance().set_thread_name({text, bytes}); }
+void name_thread(const char* text, size_t bytes) {
+    Recorder::instance().set_thread_name({text, bytes});
+}
 
 uint64_t session_start(const kinetograph_session_options* wanted) {
     if (!wanted || wanted->size != sizeof *wanted) return 0;

@@ -10,7 +10,8 @@ namespace kinetograph::record {
 
 struct SessionOptions {
     bool all_threads = false;
-    // Ring mode keeps only the newest of what is recorded: this many bytes, or this long. 0: not limited that way.
+    // Ring mode keeps only the newest of what is recorded: this many bytes, or this long. 0: not limited that
+    // way.
     uint64_t ring_bytes = 0;
     int64_t ring_ns = 0;
     PoolLimits limits;

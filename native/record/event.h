@@ -54,14 +54,38 @@ enum class Category : uint8_t {
 };
 
 inline constexpr const char* category_names[] = {
-    "cpu_op",           "user_annotation",   "gpu_memcpy",          "gpu_memset",
-    "kernel",           "external_correlation", "cuda_runtime",     "cuda_driver",
-    "cpu_instant_event", "python_function",  "overhead",            "mtia_runtime",
-    "mtia_ccp_events",  "mtia_insight",      "cuda_sync",           "cuda_event",
-    "mtia_counters",    "glow_runtime",      "cuda_profiler_range", "hpu_op",
-    "xpu_runtime",      "xpu_driver",        "collective_comm",     "privateuse1_runtime",
-    "privateuse1_driver", "xpu_scope_profiler", "xpu_sync",         "hardware_counters",
-    "gpu_user_annotation", "intra_kernel",   "mtia_workloadd",      "counter",
+    "cpu_op",
+    "user_annotation",
+    "gpu_memcpy",
+    "gpu_memset",
+    "kernel",
+    "external_correlation",
+    "cuda_runtime",
+    "cuda_driver",
+    "cpu_instant_event",
+    "python_function",
+    "overhead",
+    "mtia_runtime",
+    "mtia_ccp_events",
+    "mtia_insight",
+    "cuda_sync",
+    "cuda_event",
+    "mtia_counters",
+    "glow_runtime",
+    "cuda_profiler_range",
+    "hpu_op",
+    "xpu_runtime",
+    "xpu_driver",
+    "collective_comm",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    "xpu_scope_profiler",
+    "xpu_sync",
+    "hardware_counters",
+    "gpu_user_annotation",
+    "intra_kernel",
+    "mtia_workloadd",
+    "counter",
 };
 inline constexpr int category_count = sizeof(category_names) / sizeof(category_names[0]);
 
@@ -102,8 +126,8 @@ struct Record {
 };
 static_assert(sizeof(Record) == 32);
 
-// The payload of an event is `payload_bytes` (u32) and then the members of a JSON object without its braces, as
-// they will stand in `args`: `"step":3,"note":"x"`. A device_span puts a DevicePlace in front.
+// The payload of an event is `payload_bytes` (u32) and then the members of a JSON object without its braces,
+// as they will stand in `args`: `"step":3,"note":"x"`. A device_span puts a DevicePlace in front.
 struct DevicePlace {
     uint8_t device_type;  // DeviceType
     uint8_t reserved[3];

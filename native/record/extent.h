@@ -1,8 +1,9 @@
 // The one layout of recorded memory, anonymous or in a mapped file.
 //
-// A slab is 64 KiB and holds extents back to back, each a 64-byte header and then units of 32 bytes. Whoever walks
-// a slab (recovery after a kill) goes from header to header by `capacity`; a header that makes no sense ends the
-// walk of that slab only. Writers therefore complete the header behind an extent before the extent itself.
+// A slab is 64 KiB and holds extents back to back, each a 64-byte header and then units of 32 bytes. Whoever
+// walks a slab (recovery after a kill) goes from header to header by `capacity`; a header that makes no sense
+// ends the walk of that slab only. Writers therefore complete the header behind an extent before the extent
+// itself.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,9 @@ struct ExtentHeader {
     const Record* records() const { return reinterpret_cast<const Record*>(this + 1); }
     std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
     size_t total_bytes() const { return sizeof *this + size_t(capacity) * unit_bytes; }
-    uint32_t used(std::memory_order order = std::memory_order_acquire) const { return uint32_t(state.load(order)); }
+    uint32_t used(std::memory_order order = std::memory_order_acquire) const {
+        return uint32_t(state.load(order));
+    }
 };
 static_assert(sizeof(ExtentHeader) == 64);
 

@@ -46,7 +46,7 @@ void populate(std::byte* memory, size_t bytes) {
 }
 
 bool is_tmpfs(int descriptor) {
-    struct statfs info {};
+    struct statfs info{};
     return fstatfs(descriptor, &info) == 0 && info.f_type == TMPFS_MAGIC;
 }
 
@@ -158,7 +158,8 @@ Segment* SlabPool::map_segment(size_t bytes) {
 }
 
 Segment* SlabPool::map_anonymous(size_t bytes) {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     anonymous_bytes_ += bytes;
     return new Segment{static_cast<std::byte*>(memory), bytes, false, 0, nullptr, 0};
@@ -174,13 +175,18 @@ Segment* SlabPool::map_file(int descriptor, size_t& file_bytes, size_t bytes) {
     if (memory == MAP_FAILED) return nullptr;
     madvise(memory, bytes, MADV_DONTFORK);
     file_bytes += bytes;
-    return new Segment{static_cast<std::byte*>(memory), bytes, true,
-                       descriptor == session_file_ ? session_file_number_ : 0, nullptr, 0};
+    return new Segment{static_cast<std::byte*>(memory),
+                       bytes,
+                       true,
+                       descriptor == session_file_ ? session_file_number_ : 0,
+                       nullptr,
+                       0};
 }
 
 bool SlabPool::open_spill_file() {
     if (spill_file_ >= 0) return true;
-    spill_file_ = base::open_unlinked(limits_.directory.empty() ? base::temporary_directory() : limits_.directory);
+    spill_file_ =
+        base::open_unlinked(limits_.directory.empty() ? base::temporary_directory() : limits_.directory);
     if (spill_file_ < 0) return false;
     spill_on_tmpfs_ = is_tmpfs(spill_file_);
     spill_file_bytes_ = 0;
@@ -251,7 +257,8 @@ void SlabPool::shrink() {
     collect_free_slabs();
     // What stays is pinned by the buffers of living threads, or small; its free pages need not stay.
     for (const Slab* slab : free_)
-        if (!slab->segment->in_file && kept < anonymous_bytes_) madvise(slab->memory, slab_bytes, MADV_DONTNEED);
+        if (!slab->segment->in_file && kept < anonymous_bytes_)
+            madvise(slab->memory, slab_bytes, MADV_DONTNEED);
     const bool spill_in_use = std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) {
         return segment->in_file && segment->session_file == 0;
     });

@@ -64,7 +64,8 @@ public:
     void release(ExtentRef extent);
 
     void set_limits(const PoolLimits& limits);
-    // From now on memory comes from this file (descriptor owned by the caller); -1: from anonymous memory again.
+    // From now on memory comes from this file (descriptor owned by the caller); -1: from anonymous memory
+    // again.
     void use_session_file(int descriptor);
     bool in_session_file() const { return session_file_ >= 0; }
 
@@ -120,8 +121,9 @@ private:
     bool spill_on_tmpfs_ = false;
     bool disk_full_ = false;
 
-    // The keeper makes slabs ready and takes resting pages out. It ends after a moment without work, so that a
-    // program between sessions has no thread of ours. Heap-allocated because a forked child needs a fresh one.
+    // The keeper makes slabs ready and takes resting pages out. It ends after a moment without work, so that
+    // a program between sessions has no thread of ours. Heap-allocated because a forked child needs a fresh
+    // one.
     bool keeper_runs_ = false;
     uint64_t keeper_generation_ = 0;
     std::condition_variable* keeper_wakes_ = new std::condition_variable;

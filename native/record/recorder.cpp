@@ -20,11 +20,13 @@ constexpr size_t strings_worth_forgetting = 4 << 20;
 
 Losses losses_of(const ThreadBuffer& thread) {
     return {thread.dropped.load(std::memory_order_relaxed), thread.unbalanced.load(std::memory_order_relaxed),
-            thread.too_deep.load(std::memory_order_relaxed), thread.oversized.load(std::memory_order_relaxed)};
+            thread.too_deep.load(std::memory_order_relaxed),
+            thread.oversized.load(std::memory_order_relaxed)};
 }
 
 Losses operator-(const Losses& a, const Losses& b) {
-    return {a.dropped - b.dropped, a.unbalanced - b.unbalanced, a.too_deep - b.too_deep, a.oversized - b.oversized};
+    return {a.dropped - b.dropped, a.unbalanced - b.unbalanced, a.too_deep - b.too_deep,
+            a.oversized - b.oversized};
 }
 
 OpenScopeCopy copy_of(const OpenScope& scope, uint16_t lane) {
@@ -56,7 +58,8 @@ void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into) {
 // ---- life
 
 Recorder::Recorder() {
-    pthread_key_create(&exit_key_, [](void* thread) { instance().thread_exits(static_cast<ThreadBuffer*>(thread)); });
+    pthread_key_create(&exit_key_,
+                       [](void* thread) { instance().thread_exits(static_cast<ThreadBuffer*>(thread)); });
     base::on_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -170,7 +173,8 @@ bool Recorder::leave(SessionId id) {
     auto session = sessions_.find(id);
     if (session == sessions_.end() || !current_thread) return false;
     auto member = session->second.members.find(current_thread);
-    if (member == session->second.members.end() || member->second.windows.back().end != UINT64_MAX) return false;
+    if (member == session->second.members.end() || member->second.windows.back().end != UINT64_MAX)
+        return false;
     member->second.windows.back().end = base::ticks();
     remove_member(*current_thread);
     return true;
@@ -219,8 +223,8 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     result.index = thread.index;
     result.tid = thread.tid;
     result.name = thread.name;
-    // Open scopes first: one that ends meanwhile is then seen twice, and the builder can tell. The other way round
-    // it would be seen nowhere.
+    // Open scopes first: one that ends meanwhile is then seen twice, and the builder can tell. The other way
+    // round it would be seen nowhere.
     if (!thread.forget_open_scopes)
         for (const auto& lane : thread.lanes) copy_open_scopes(*lane, result.open);
     for (Window joined : membership.windows)
@@ -251,16 +255,19 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
         if (count != 0) recording.notes.emplace_back(kind, std::to_string(count) + " " + text);
     };
     note("dropped", total.dropped,
-         pool_.disk_full() ? "events were dropped: the memory limit was reached and the disk for spilling is full"
-                           : "events were dropped: the memory limit was reached");
+         pool_.disk_full()
+             ? "events were dropped: the memory limit was reached and the disk for spilling is full"
+             : "events were dropped: the memory limit was reached");
     note("unbalanced", total.unbalanced, "scopes ended without having begun in this session and thread");
     note("too_deep", total.too_deep, "scopes were nested too deeply to be recorded");
     note("oversized", total.oversized, "events lost their arguments, which were larger than 60 KiB");
     note("names", strings_.refused() - session.names_refused_before,
          "events lost their name: too many distinct names for the memory limit");
-    note("names", strings_.shortened() - session.names_shortened_before, "names were longer than 32 KiB and were cut");
+    note("names", strings_.shortened() - session.names_shortened_before,
+         "names were longer than 32 KiB and were cut");
     if (pool_.spilled_to_memory())
-        recording.notes.emplace_back("spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
+        recording.notes.emplace_back(
+            "spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
 }
 
 void Recorder::give_back(const std::vector<ExtentRef>& extents) {
@@ -340,7 +347,8 @@ void Recorder::close_session_file_if_unused() {
 std::vector<SessionInfo> Recorder::sessions() const {
     std::lock_guard lock(mutex_);
     std::vector<SessionInfo> infos;
-    for (const auto& [id, session] : sessions_) infos.push_back({id, session.owner_tid, session.options.all_threads});
+    for (const auto& [id, session] : sessions_)
+        infos.push_back({id, session.owner_tid, session.options.all_threads});
     return infos;
 }
 

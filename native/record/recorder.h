@@ -1,7 +1,7 @@
 // Sessions: who records when. Everything here runs under one lock and off the hot path.
 //
-// All sessions share the threads' buffers. A session is a window of time and a set of threads; stopping it takes
-// the records of its window and leaves the rest to the others.
+// All sessions share the threads' buffers. A session is a window of time and a set of threads; stopping it
+// takes the records of its window and leaves the rest to the others.
 #pragma once
 
 #include <pthread.h>

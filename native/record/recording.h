@@ -1,6 +1,7 @@
 // What a session saw, handed over when it stops: raw records, still in the memory they were written to.
 //
-// `trace/builder.h` turns it into a Trace. The same struct comes from a running recorder and from a session file.
+// `trace/builder.h` turns it into a Trace. The same struct comes from a running recorder and from a session
+// file.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +45,14 @@ struct ThreadRecording {
     uint32_t index = 0;
     int32_t tid = 0;
     std::string name;
-    std::vector<RecordRange> ranges;   // in the order they were written, that is by end
-    std::vector<OpenScopeCopy> open;   // per lane outermost first
+    std::vector<RecordRange> ranges;  // in the order they were written, that is by end
+    std::vector<OpenScopeCopy> open;  // per lane outermost first
     std::vector<Window> windows;
     Losses losses;
 };
 
-// Calls visit(record) for each record of the thread in the order they were written. Continuation records are passed
-// over; a range that ends inside an event (a damaged session file) ends before it.
+// Calls visit(record) for each record of the thread in the order they were written. Continuation records are
+// passed over; a range that ends inside an event (a damaged session file) ends before it.
 template <class Visit>
 void for_each_record(const RecordRange& range, Visit&& visit) {
     for (const Record* at = range.begin; at < range.end;) {

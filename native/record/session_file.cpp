@@ -35,9 +35,11 @@ void copy_command_line(char (&into)[256]) {
 
 }  // namespace
 
-SessionFile::SessionFile(const std::string& directory, const base::MeasuredAnchor& start) : directory_(directory) {
+SessionFile::SessionFile(const std::string& directory, const base::MeasuredAnchor& start)
+    : directory_(directory) {
     if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) fail("cannot make directory", directory);
-    path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(start.wall_ns) + session_file_suffix;
+    path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(start.wall_ns) +
+            session_file_suffix;
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) fail("cannot create", path_);
     const int error = posix_fallocate(descriptor_, 0, session_header_bytes);
@@ -68,9 +70,13 @@ SessionFile::~SessionFile() {
     if (descriptor_ >= 0) close(descriptor_);
 }
 
-void SessionFile::remove() { unlink(path_.c_str()); }
+void SessionFile::remove() {
+    unlink(path_.c_str());
+}
 
-void SessionFile::abandon() { header_ = nullptr; }
+void SessionFile::abandon() {
+    header_ = nullptr;
+}
 
 // ---- recovering
 
@@ -82,10 +88,11 @@ public:
     explicit MappedFile(const std::string& path) {
         const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
         if (descriptor < 0) fail("cannot open", path);
-        struct stat info {};
+        struct stat info{};
         fstat(descriptor, &info);
         bytes_ = size_t(info.st_size);
-        if (bytes_ >= session_header_bytes) data_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (bytes_ >= session_header_bytes)
+            data_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, descriptor, 0);
         close(descriptor);
         if (data_ == MAP_FAILED) throw std::runtime_error(path + " is too short to be a session file");
     }
@@ -176,8 +183,8 @@ ThreadRecording read_thread(const Found& found, uint32_t index) {
             const uint32_t depth = std::min(extent->used(), extent->capacity * 2);
             for (uint32_t i = 0; i < depth; ++i) {
                 const uint64_t packed = scopes[i].name_and_meta.load(std::memory_order_relaxed);
-                const OpenScopeCopy scope{scopes[i].start.load(std::memory_order_relaxed), uint32_t(packed >> 32),
-                                          uint32_t(packed), uint16_t(extent->lane)};
+                const OpenScopeCopy scope{scopes[i].start.load(std::memory_order_relaxed),
+                                          uint32_t(packed >> 32), uint32_t(packed), uint16_t(extent->lane)};
                 if (!has_ended(scope, last)) thread.open.push_back(scope);
             }
             thread.tid = extent->tid;
@@ -204,7 +211,8 @@ void check_header(const SessionFileHeader& header, const std::string& path) {
                                  ", this Kinetograph reads version " + std::to_string(session_file_version));
     constexpr int64_t limit = int64_t(1) << 40;
     if (!base::is_plausible(header.start) || !base::is_plausible(header.process) ||
-        uint64_t(header.start_uncertainty_ticks) > limit || uint64_t(header.process_uncertainty_ticks) > limit)
+        uint64_t(header.start_uncertainty_ticks) > limit ||
+        uint64_t(header.process_uncertainty_ticks) > limit)
         throw std::runtime_error(path + " is damaged: its clock anchors make no sense");
 }
 
@@ -212,10 +220,11 @@ void note_the_end(Recording& recording, const SessionFileHeader& header) {
     size_t open = 0;
     for (const ThreadRecording& thread : recording.threads) open += thread.open.size();
     recording.notes.emplace_back("recovered", "the process " + std::to_string(header.pid) +
-                                                  " ended without stopping its session; " + std::to_string(open) +
-                                                  " scopes were open");
+                                                  " ended without stopping its session; " +
+                                                  std::to_string(open) + " scopes were open");
     if (const uint64_t dropped = header.dropped.load(std::memory_order_relaxed))
-        recording.notes.emplace_back("dropped", std::to_string(dropped) + " times memory ran out and events were dropped");
+        recording.notes.emplace_back(
+            "dropped", std::to_string(dropped) + " times memory ran out and events were dropped");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A session's memory as a file, so that nothing is lost when the process is killed.
 //
-// The running process maps the file and appends to it like to any other memory; nothing has to happen at exit.
-// `recover_session_file` reads what is there, however the process ended.
+// The running process maps the file and appends to it like to any other memory; nothing has to happen at
+// exit. `recover_session_file` reads what is there, however the process ended.
 #pragma once
 
 #include <string>
@@ -37,7 +37,8 @@ private:
     SessionFileHeader* header_ = nullptr;
 };
 
-// Throws std::runtime_error naming what is wrong with the file. A file cut short or half written gives what is whole.
+// Throws std::runtime_error naming what is wrong with the file. A file cut short or half written gives what
+// is whole.
 KINETOGRAPH_API Recording recover_session_file(const std::string& path);
 
 }  // namespace kinetograph::record

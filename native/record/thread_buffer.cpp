@@ -22,7 +22,9 @@ constexpr size_t max_payload_bytes = 60 * 1024;
 // A thread without memory points here; it has no room, so nobody ever writes to it.
 ExtentHeader no_extent{};
 
-OpenScope* scopes_in(ExtentHeader* extent) { return reinterpret_cast<OpenScope*>(extent + 1); }
+OpenScope* scopes_in(ExtentHeader* extent) {
+    return reinterpret_cast<OpenScope*>(extent + 1);
+}
 
 // Copies word by word: entries are atomics that a stop may read meanwhile.
 void copy_scope(OpenScope& to, const OpenScope& from) {
@@ -48,8 +50,9 @@ Lane* idle_lane(ThreadBuffer& thread) {
 // Contexts come and go; keep the table in proportion to the lanes there are.
 void forget_old_contexts(ThreadBuffer& thread) {
     if (thread.lane_by_context.size() <= 64 + 4 * thread.lanes.size()) return;
-    std::erase_if(thread.lane_by_context,
-                  [](const auto& entry) { return entry.second->context != entry.first || entry.second->depth == 0; });
+    std::erase_if(thread.lane_by_context, [](const auto& entry) {
+        return entry.second->context != entry.first || entry.second->depth == 0;
+    });
 }
 
 void remove_scope(Lane& lane, uint32_t position) {
@@ -61,7 +64,9 @@ void remove_scope(Lane& lane, uint32_t position) {
 
 // ---- threads
 
-ThreadBuffer& register_thread() noexcept { return Recorder::instance().register_thread(); }
+ThreadBuffer& register_thread() noexcept {
+    return Recorder::instance().register_thread();
+}
 
 ThreadBuffer& Recorder::register_thread() {
     auto fresh = std::make_unique<ThreadBuffer>();
@@ -103,7 +108,9 @@ void Recorder::forget_dead_threads() {
     });
 }
 
-void refresh_control(ThreadBuffer& thread) noexcept { Recorder::instance().refresh_control(thread); }
+void refresh_control(ThreadBuffer& thread) noexcept {
+    Recorder::instance().refresh_control(thread);
+}
 
 void Recorder::refresh_control(ThreadBuffer& thread) {
     {
@@ -179,7 +186,8 @@ void Recorder::advance_rings() {
     bool moved = false;
     for (auto& [id, session] : sessions_) {
         if (session.options.ring_ns != 0) {
-            session.keep_from = std::max(session.keep_from, base::ticks() - base::ticks_in(session.options.ring_ns));
+            session.keep_from =
+                std::max(session.keep_from, base::ticks() - base::ticks_in(session.options.ring_ns));
             moved = true;
         }
         size_t bytes = extent_bytes_;

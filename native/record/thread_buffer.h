@@ -1,8 +1,8 @@
 // The hot path: what a thread does to record a scope. Read it in one sitting.
 //
-// One thread, one buffer. Only the owner writes it, without lock or allocation; others read what was published by
-// the release stores below. Everything that needs a lock (a new extent, a new lane, a change of sessions) is out of
-// line in recorder.cpp.
+// One thread, one buffer. Only the owner writes it, without lock or allocation; others read what was
+// published by the release stores below. Everything that needs a lock (a new extent, a new lane, a change of
+// sessions) is out of line in recorder.cpp.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,8 @@ struct Lane {
     }
 };
 
-// An extent of a thread, with what a stop needs to know of it: looking into a header on disk would bring it, and all
-// that the kernel maps around it, back into memory.
+// An extent of a thread, with what a stop needs to know of it: looking into a header on disk would bring it,
+// and all that the kernel maps around it, back into memory.
 struct OwnedExtent {
     ExtentRef ref;
     uint64_t opened_at = 0;
@@ -165,14 +165,22 @@ inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_
 inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t now) noexcept {
     const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
     const uint32_t meta = uint32_t(packed);
-    return {scope.start.load(std::memory_order_relaxed), now,           uint32_t(packed >> 32),
-            RecordKind::span,                            uint8_t(meta), uint8_t(meta >> 8),
-            uint8_t(meta >> 16),                         lane.number,   0,
+    return {scope.start.load(std::memory_order_relaxed),
+            now,
+            uint32_t(packed >> 32),
+            RecordKind::span,
+            uint8_t(meta),
+            uint8_t(meta >> 8),
+            uint8_t(meta >> 16),
+            lane.number,
+            0,
             0};
 }
 
 // Idle lanes are a heap, lowest number first: a session after a busy one begins with lane 1 again.
-inline bool has_higher_number(const Lane* a, const Lane* b) { return a->number > b->number; }
+inline bool has_higher_number(const Lane* a, const Lane* b) {
+    return a->number > b->number;
+}
 
 // An empty lane can serve the next task. Never allocates: there is room for every lane once.
 inline void offer_lane(ThreadBuffer& thread, Lane& lane) noexcept {
@@ -189,8 +197,8 @@ inline void end_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
     const OpenScope& scope = lane.entries[lane.depth - 1];
     if (uint32_t(scope.name_and_meta.load(std::memory_order_relaxed) >> 32) != name) [[unlikely]]
         return end_out_of_order(thread, lane, name, now);
-    // First the record, then the stack: killed in between, the scope is found twice and told apart; the other way
-    // round it would be lost.
+    // First the record, then the stack: killed in between, the scope is found twice and told apart; the other
+    // way round it would be lost.
     append(thread, finished_record(lane, scope, now));
     lane.publish(lane.depth - 1);
     if (lane.depth == 0) offer_lane(thread, lane);

@@ -22,8 +22,8 @@ namespace {
 
 using record::OpenScopeCopy;
 using record::Record;
-using record::RecordKind;
 using record::Recording;
+using record::RecordKind;
 using record::RecordRange;
 using record::ThreadRecording;
 using record::Window;
@@ -91,17 +91,24 @@ bool clip(uint64_t start, uint64_t end, uint8_t flags, const std::vector<Window>
 
 EventKind event_kind(RecordKind kind) {
     switch (kind) {
-        case RecordKind::instant: return EventKind::instant;
-        case RecordKind::counter: return EventKind::counter;
-        case RecordKind::memory: return EventKind::memory;
-        default: return EventKind::span;
+        case RecordKind::instant:
+            return EventKind::instant;
+        case RecordKind::counter:
+            return EventKind::counter;
+        case RecordKind::memory:
+            return EventKind::memory;
+        default:
+            return EventKind::span;
     }
 }
 
 class Builder {
 public:
     Builder(Recording& recording, const BuildOptions& options)
-        : recording_(recording), options_(options), trace_(storage_for(recording)), names_(recording, trace_.strings) {}
+        : recording_(recording),
+          options_(options),
+          trace_(storage_for(recording)),
+          names_(recording, trace_.strings) {}
 
     Trace build() {
         trace_.window_start_ns = wall(recording_.window.begin);
@@ -137,7 +144,9 @@ private:
 
     int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
 
-    bool is_wanted(uint8_t scope) const { return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0; }
+    bool is_wanted(uint8_t scope) const {
+        return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0;
+    }
 
     // Pages of a file are let go of once they are read: the recording is larger than memory then.
     template <class Visit>
@@ -181,7 +190,8 @@ private:
     }
 
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
-        return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) && is_wanted(uint8_t(scope.meta >> 8)) &&
+        return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
+               is_wanted(uint8_t(scope.meta >> 8)) &&
                clip(scope.start, UINT64_MAX, uint8_t(scope.meta >> 16), thread.windows, clipped);
     }
 
@@ -206,7 +216,9 @@ private:
         if (record.kind == RecordKind::thread_name) thread_name_ = names_(record.name);
         // A lane serves one task after the other, and those of an earlier session are none of ours.
         Clipped clipped;
-        if (record.kind != RecordKind::lane_name || !clip(record.start, record.start, 0, thread.windows, clipped)) return;
+        if (record.kind != RecordKind::lane_name ||
+            !clip(record.start, record.start, 0, thread.windows, clipped))
+            return;
         LaneRows& lane = lane_rows(record.lane);
         const uint32_t name = names_(record.name);
         if (lane.name != 0 && lane.name != name) lane.has_several_names = true;
@@ -252,7 +264,8 @@ private:
     void resize_columns(size_t rows) {
         for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) column->resize(rows);
         for (auto* column : {&trace_.name, &trace_.track}) column->resize(rows);
-        for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags}) column->resize(rows);
+        for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags})
+            column->resize(rows);
         if (!trace_.args.empty()) trace_.args.resize(rows);
         if (!trace_.correlation.empty()) trace_.correlation.resize(rows);
     }
@@ -335,15 +348,16 @@ private:
         char text[48];
         const bool is_whole = std::abs(value) < 1e15 && value == double(int64_t(value));
         const int bytes = !std::isfinite(value) ? std::snprintf(text, sizeof text, "\"value\":null")
-                          : is_whole            ? std::snprintf(text, sizeof text, "\"value\":%" PRId64, int64_t(value))
-                                   : std::snprintf(text, sizeof text, "\"value\":%.17g", value);
+                          : is_whole ? std::snprintf(text, sizeof text, "\"value\":%" PRId64, int64_t(value))
+                                     : std::snprintf(text, sizeof text, "\"value\":%.17g", value);
         write_args(row, text, size_t(bytes));
     }
 
     // Device events come in any order and from any thread; they are few here and sorted at the end.
     void write_device_event(const Record& record) {
         const int64_t start_ns = int64_t(record.start), end_ns = int64_t(record.end);
-        if (end_ns < trace_.window_start_ns || (start_ns > trace_.window_end_ns && !recording_.is_recovered)) return;
+        if (end_ns < trace_.window_start_ns || (start_ns > trace_.window_end_ns && !recording_.is_recovered))
+            return;
         if (record.payload * sizeof(Record) < sizeof(record::DevicePlace) + sizeof(uint32_t)) return;
         if (!makes_sense(record.category, record.scope)) return;
         record::DevicePlace place;
@@ -355,7 +369,8 @@ private:
         trace_.name[row] = names_(record.name);
         trace_.track[row] = device_track(place);
         trace_.category[row] = record.category;
-        write_payload(row, record.payload_bytes() + sizeof place, record.payload * sizeof(Record) - sizeof place);
+        write_payload(row, record.payload_bytes() + sizeof place,
+                      record.payload * sizeof(Record) - sizeof place);
         write_correlation(row, record.correlation);
         needs_sort_ = true;
     }
@@ -387,11 +402,14 @@ private:
 
     void add_notes() {
         for (const auto& [kind, text] : recording_.notes) trace_.notes.push_back({kind, text});
-        if (!trace_.storage.directory.empty() && !trace_.start_ns.in_file() && trace_.size() > rows_between_drops)
-            trace_.notes.push_back({"memory", "the disk was full, so the trace was built in memory, beyond the limit"});
+        if (!trace_.storage.directory.empty() && !trace_.start_ns.in_file() &&
+            trace_.size() > rows_between_drops)
+            trace_.notes.push_back(
+                {"memory", "the disk was full, so the trace was built in memory, beyond the limit"});
         if (damaged_ != 0)
-            trace_.notes.push_back({"damaged", std::to_string(damaged_) +
-                                                   " events had fields or arguments that make no sense; these were left out"});
+            trace_.notes.push_back(
+                {"damaged", std::to_string(damaged_) +
+                                " events had fields or arguments that make no sense; these were left out"});
         const base::ClockFit& clock = recording_.clock;
         trace_.notes.push_back({"clock", "times are within " + std::to_string(clock.error_ns()) +
                                              " ns of CLOCK_MONOTONIC_RAW; ticks from " +
@@ -403,7 +421,8 @@ private:
         if (options_.scope_cost_ns == 0) return;
         char text[160];
         std::snprintf(text, sizeof text, "recording cost about %.3f ms: %zu events at %.0f ns",
-                      double(trace_.size()) * options_.scope_cost_ns / 1e6, trace_.size(), options_.scope_cost_ns);
+                      double(trace_.size()) * options_.scope_cost_ns / 1e6, trace_.size(),
+                      options_.scope_cost_ns);
         trace_.notes.push_back({"cost", text});
     }
 

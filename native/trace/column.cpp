@@ -67,8 +67,8 @@ void Area::grow_mapping(size_t bytes) {
     capacity_ = bytes;
 }
 
-// A hole in a mapped file would turn a full disk into SIGBUS at some later store, so blocks are there before the
-// mapping grows.
+// A hole in a mapped file would turn a full disk into SIGBUS at some later store, so blocks are there before
+// the mapping grows.
 bool Area::reserve_in_file(size_t bytes) {
     if (descriptor_ < 0) descriptor_ = base::open_unlinked(directory_);
     return descriptor_ >= 0 && posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) == 0;

@@ -1,6 +1,7 @@
 // Events of one line of execution, told in the order they ended, put in the order they started.
 //
-// Nested spans end in post-order and start in pre-order. With the size of each subtree known, the place of a node is
+// Nested spans end in post-order and start in pre-order. With the size of each subtree known, the place of a
+// node is
 //     pre = post - size + 1 + depth
 // so two passes over four bytes per event do what a sort would do, and touch memory in order.
 #pragma once

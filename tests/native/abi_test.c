@@ -6,12 +6,12 @@
 
 #include "kinetograph/record_abi.h"
 
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);  \
-            exit(1);                                                                 \
-        }                                                                            \
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                                \
+        }                                                                           \
     } while (0)
 
 typedef const kinetograph_record_table* (*table_function)(uint32_t);
@@ -39,13 +39,15 @@ int main(int argc, char** argv) {
     table->begin(inner, 1, 7);
     table->end(inner);
     const char* args = "\"bytes\":4096";
-    kinetograph_event event = {table->intern("span", 4), 0, 0, 0, 0, table->ticks(), 0, 0, (uint32_t)strlen(args), args};
+    kinetograph_event event = {table->intern("span", 4), 0,   0, 0, 0, table->ticks(), 0, 0,
+                               (uint32_t)strlen(args),   args};
     event.end_ticks = table->ticks();
     table->span(&event);
     table->instant(&event);
     table->counter(table->intern("counter", 7), 2.5);
     const int64_t now = table->wall_ns();
-    const kinetograph_device_event kernel = {table->intern("kernel", 6), 4, 1, {0, 0}, 0, 17, 7, now, now + 1000, 0, NULL};
+    const kinetograph_device_event kernel = {
+        table->intern("kernel", 6), 4, 1, {0, 0}, 0, 17, 7, now, now + 1000, 0, NULL};
     table->device_span(&kernel);
     return 0; /* "outer" stays open, the session is left to recovery */
 }

@@ -10,7 +10,9 @@ using namespace kinetograph::base;
 namespace {
 
 int64_t offset_ns = 0;  // what the fake wall clock is ahead of the true one
-int64_t stepping_wall_ns() noexcept { return read_clock_ns(CLOCK_REALTIME) + offset_ns; }
+int64_t stepping_wall_ns() noexcept {
+    return read_clock_ns(CLOCK_REALTIME) + offset_ns;
+}
 
 // The raw clock at which a tick was read, bracketed by two reads.
 struct Sample {
@@ -51,9 +53,13 @@ void check_session_of(int64_t length_ns) {
 
 }  // namespace
 
-TEST(a_session_of_20_us_agrees_with_the_raw_clock) { check_session_of(20'000); }
+TEST(a_session_of_20_us_agrees_with_the_raw_clock) {
+    check_session_of(20'000);
+}
 
-TEST(a_session_of_a_second_agrees_with_the_raw_clock) { check_session_of(1'000'000'000); }
+TEST(a_session_of_a_second_agrees_with_the_raw_clock) {
+    check_session_of(1'000'000'000);
+}
 
 TEST(the_error_bound_is_small_against_what_is_measured) {
     const MeasuredAnchor start = measure_anchor();
@@ -73,7 +79,8 @@ TEST(converted_times_never_go_back) {
 
 TEST(a_step_of_the_wall_clock_is_told_and_does_not_bend_time) {
     const ClockSources before = exchange_clock_sources({nullptr, stepping_wall_ns});
-    for (const int64_t step_ns : std::initializer_list<int64_t>{3'600'000'000'000, -3'600'000'000'000, 5'000'000}) {
+    for (const int64_t step_ns :
+         std::initializer_list<int64_t>{3'600'000'000'000, -3'600'000'000'000, 5'000'000}) {
         offset_ns = 0;
         const MeasuredAnchor start = measure_anchor();
         const uint64_t early = ticks();

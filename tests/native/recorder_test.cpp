@@ -18,18 +18,24 @@ using record::Recorder;
 
 namespace {
 
-constexpr uint32_t meta = record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
+constexpr uint32_t meta =
+    record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
 constexpr uintptr_t main_line = 7;
 
-uint32_t id(std::string_view name) { return Recorder::instance().intern(name); }
+uint32_t id(std::string_view name) {
+    return Recorder::instance().intern(name);
+}
 
 struct Scope {
-    explicit Scope(uint32_t scope_name, uintptr_t scope_context = main_line) : name(scope_name), context(scope_context) {
-        if (record::ThreadBuffer* thread = recording()) record::begin_scope(*thread, record::lane_of(*thread, context), name, meta);
+    explicit Scope(uint32_t scope_name, uintptr_t scope_context = main_line)
+        : name(scope_name), context(scope_context) {
+        if (record::ThreadBuffer* thread = recording())
+            record::begin_scope(*thread, record::lane_of(*thread, context), name, meta);
     }
     ~Scope() {
         const uint64_t now = base::ticks();
-        if (record::ThreadBuffer* thread = recording()) record::end_scope(*thread, record::lane_of(*thread, context), name, now);
+        if (record::ThreadBuffer* thread = recording())
+            record::end_scope(*thread, record::lane_of(*thread, context), name, now);
     }
     static record::ThreadBuffer* recording() {
         return record::active.load(std::memory_order_relaxed) ? record::recording_thread() : nullptr;
@@ -44,7 +50,9 @@ record::SessionOptions all_threads() {
     return options;
 }
 
-trace::Trace stop(record::SessionId session) { return trace::build_trace(Recorder::instance().stop(session)); }
+trace::Trace stop(record::SessionId session) {
+    return trace::build_trace(Recorder::instance().stop(session));
+}
 
 size_t count(const trace::Trace& trace, std::string_view name) {
     size_t found = 0;
@@ -68,11 +76,17 @@ void tree(int depth, int width, uint32_t name) {
 }  // namespace
 
 TEST(nothing_is_recorded_without_a_session) {
-    { Scope scope(id("before")); }
+    {
+        Scope scope(id("before"));
+    }
     const auto session = Recorder::instance().start({});
-    { Scope scope(id("during")); }
+    {
+        Scope scope(id("during"));
+    }
     const trace::Trace trace = stop(session);
-    { Scope scope(id("after")); }
+    {
+        Scope scope(id("after"));
+    }
     CHECK(trace.size() == 1);
     CHECK(count(trace, "during") == 1);
     CHECK(record::active.load() == 0);
@@ -97,7 +111,9 @@ TEST(a_scope_still_open_at_stop_is_unfinished) {
     const auto session = Recorder::instance().start({});
     trace::Trace trace = [&] {
         Scope outer(id("outer"));
-        { Scope inner(id("inner")); }
+        {
+            Scope inner(id("inner"));
+        }
         return stop(session);
     }();
     CHECK(trace.size() == 2);
@@ -109,20 +125,30 @@ TEST(a_scope_still_open_at_stop_is_unfinished) {
 
 TEST(overlapping_sessions_each_get_their_own_window) {
     const auto first = Recorder::instance().start({});
-    { Scope scope(id("one")); }
+    {
+        Scope scope(id("one"));
+    }
     const auto second = Recorder::instance().start({});
-    { Scope scope(id("two")); }
+    {
+        Scope scope(id("two"));
+    }
     const trace::Trace first_trace = stop(first);
-    { Scope scope(id("three")); }
+    {
+        Scope scope(id("three"));
+    }
     const trace::Trace second_trace = stop(second);
-    CHECK(count(first_trace, "one") == 1 && count(first_trace, "two") == 1 && count(first_trace, "three") == 0);
-    CHECK(count(second_trace, "one") == 0 && count(second_trace, "two") == 1 && count(second_trace, "three") == 1);
+    CHECK(count(first_trace, "one") == 1 && count(first_trace, "two") == 1 &&
+          count(first_trace, "three") == 0);
+    CHECK(count(second_trace, "one") == 0 && count(second_trace, "two") == 1 &&
+          count(second_trace, "three") == 1);
 }
 
 TEST(a_session_of_one_thread_sees_no_other) {
     const auto session = Recorder::instance().start({});
     std::thread([] { Scope scope(id("elsewhere")); }).join();
-    { Scope scope(id("here")); }
+    {
+        Scope scope(id("here"));
+    }
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "here") == 1);
     CHECK(count(trace, "elsewhere") == 0);
@@ -131,11 +157,17 @@ TEST(a_session_of_one_thread_sees_no_other) {
 TEST(a_thread_that_joins_is_seen_while_it_takes_part) {
     const auto session = Recorder::instance().start({});
     std::thread([&] {
-        { Scope scope(id("too early")); }
+        {
+            Scope scope(id("too early"));
+        }
         CHECK(Recorder::instance().join(session));
-        { Scope scope(id("in time")); }
+        {
+            Scope scope(id("in time"));
+        }
         CHECK(Recorder::instance().leave(session));
-        { Scope scope(id("too late")); }
+        {
+            Scope scope(id("too late"));
+        }
         CHECK(!Recorder::instance().leave(session));
     }).join();
     const trace::Trace trace = stop(session);
@@ -192,7 +224,9 @@ TEST(sessions_start_and_stop_while_threads_record) {
 
 TEST(a_session_may_stop_in_another_thread_than_it_started) {
     const auto session = Recorder::instance().start({});
-    { Scope scope(id("mine")); }
+    {
+        Scope scope(id("mine"));
+    }
     trace::Trace trace;
     std::thread([&] { trace = stop(session); }).join();
     CHECK(count(trace, "mine") == 1);
@@ -218,7 +252,8 @@ TEST(interleaved_contexts_lie_on_lanes_of_their_own) {
     record::begin_scope(*thread, record::lane_of(*thread, 200), b, meta);
     record::end_scope(*thread, record::lane_of(*thread, 100), a, base::ticks());
     record::end_scope(*thread, record::lane_of(*thread, 200), b, base::ticks());
-    record::begin_scope(*thread, record::lane_of(*thread, 300), a, meta);  // everything is idle: back to the thread
+    record::begin_scope(*thread, record::lane_of(*thread, 300), a,
+                        meta);  // everything is idle: back to the thread
     record::end_scope(*thread, record::lane_of(*thread, 300), a, base::ticks());
     const trace::Trace trace = stop(session);
     CHECK(trace.size() == 3);
@@ -248,9 +283,13 @@ TEST(nesting_deeper_than_a_stack_is_counted) {
     auto* thread = record::recording_thread();
     const uint32_t name = id("deep");
     constexpr int depth = 6000;
-    for (int i = 0; i < depth; ++i) record::begin_scope(*thread, record::lane_of(*thread, main_line), name, meta);
-    for (int i = 0; i < depth; ++i) record::end_scope(*thread, record::lane_of(*thread, main_line), name, base::ticks());
-    { Scope scope(id("afterwards")); }
+    for (int i = 0; i < depth; ++i)
+        record::begin_scope(*thread, record::lane_of(*thread, main_line), name, meta);
+    for (int i = 0; i < depth; ++i)
+        record::end_scope(*thread, record::lane_of(*thread, main_line), name, base::ticks());
+    {
+        Scope scope(id("afterwards"));
+    }
     const trace::Trace trace = stop(session);
     CHECK(trace.size() >= 4000 && trace.size() < size_t(depth));
     CHECK(count(trace, "afterwards") == 1);
@@ -262,9 +301,13 @@ TEST(at_the_limit_the_newest_are_dropped_and_counted) {
     options.limits = {8 << 20, record::AtLimit::drop, {}};
     const auto session = Recorder::instance().start(options);
     const uint32_t name = id("many");
-    { Scope scope(id("oldest")); }
+    {
+        Scope scope(id("oldest"));
+    }
     for (int i = 0; i < 400'000; ++i) Scope scope(name);
-    { Scope scope(id("newest")); }
+    {
+        Scope scope(id("newest"));
+    }
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "oldest") == 1);
     CHECK(count(trace, "newest") == 0);
@@ -289,9 +332,13 @@ TEST(a_ring_keeps_the_newest) {
     options.ring_bytes = 1 << 20;
     const auto session = Recorder::instance().start(options);
     const uint32_t name = id("ring");
-    { Scope scope(id("oldest")); }
+    {
+        Scope scope(id("oldest"));
+    }
     for (int i = 0; i < 400'000; ++i) Scope scope(name);
-    { Scope scope(id("newest")); }
+    {
+        Scope scope(id("newest"));
+    }
     CHECK(Recorder::instance().memory_bytes() <= size_t(8) << 20);
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "newest") == 1);
@@ -303,7 +350,9 @@ TEST(a_ring_of_time_keeps_the_newest) {
     record::SessionOptions options;
     options.ring_ns = 50'000'000;
     const auto session = Recorder::instance().start(options);
-    { Scope scope(id("oldest")); }
+    {
+        Scope scope(id("oldest"));
+    }
     const int64_t start_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
     while (base::read_clock_ns(CLOCK_MONOTONIC_RAW) < start_ns + 200'000'000) Scope scope(id("ring"));
     const trace::Trace trace = stop(session);
@@ -314,21 +363,28 @@ TEST(a_ring_of_time_keeps_the_newest) {
 
 TEST(a_forked_child_starts_clean_and_the_parent_keeps_its_data) {
     const auto session = Recorder::instance().start(all_threads());
-    { Scope scope(id("before fork")); }
+    {
+        Scope scope(id("before fork"));
+    }
     const pid_t child = fork();
     if (child == 0) {
         const bool clean = record::active.load() == 0 && !Recorder::instance().is_running(session);
         const auto own = Recorder::instance().start({});
-        { Scope scope(id("in child")); }
+        {
+            Scope scope(id("in child"));
+        }
         const trace::Trace trace = stop(own);
         _exit(clean && trace.size() == 1 ? 0 : 1);
     }
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    { Scope scope(id("after fork")); }
+    {
+        Scope scope(id("after fork"));
+    }
     const trace::Trace trace = stop(session);
-    CHECK(count(trace, "before fork") == 1 && count(trace, "after fork") == 1 && count(trace, "in child") == 0);
+    CHECK(count(trace, "before fork") == 1 && count(trace, "after fork") == 1 &&
+          count(trace, "in child") == 0);
 }
 
 TEST(payloads_become_arguments) {
@@ -339,8 +395,8 @@ TEST(payloads_become_arguments) {
     for (const std::string& payload : {small, large, oversized}) {
         const uint64_t now = base::ticks();
         record::append_with_payload(*thread,
-                                    {now, now, id("event"), record::RecordKind::instant, 8, 7, 0, 0, 0, 0}, nullptr,
-                                    payload.data(), payload.size());
+                                    {now, now, id("event"), record::RecordKind::instant, 8, 7, 0, 0, 0, 0},
+                                    nullptr, payload.data(), payload.size());
     }
     const trace::Trace trace = stop(session);
     CHECK(trace.size() == 3);

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint32_t meta = record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
+constexpr uint32_t meta =
+    record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
 
 struct Directory {
     Directory() {
@@ -69,7 +70,8 @@ void in_child(Work&& work) {
 size_t count(const trace::Trace& trace, std::string_view name, bool finished) {
     size_t found = 0;
     for (size_t i = 0; i < trace.size(); ++i)
-        found += trace.strings[trace.name[i]] == name && finished == !(trace.flags[i] & trace::event_unfinished);
+        found +=
+            trace.strings[trace.name[i]] == name && finished == !(trace.flags[i] & trace::event_unfinished);
     return found;
 }
 

@@ -1,8 +1,9 @@
 /* The C table of libkinetograph.so: how injection libraries, observers and foreign backends record.
  *
- * Ask `kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI)` once and keep the pointer. NULL means that this library
- * does not know the version you were built for: record nothing. All functions may be called from any thread, with
- * or without Python's GIL, never block for long, and never fail the caller: what cannot be kept is counted.
+ * Ask `kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI)` once and keep the pointer. NULL means that this
+ * library does not know the version you were built for: record nothing. All functions may be called from any
+ * thread, with or without Python's GIL, never block for long, and never fail the caller: what cannot be kept
+ * is counted.
  */
 #ifndef KINETOGRAPH_RECORD_ABI_H
 #define KINETOGRAPH_RECORD_ABI_H
@@ -18,7 +19,7 @@ extern "C" {
 
 /* Kinds of scope and category numbers are those of native/record/event.h; they are append-only. */
 typedef struct kinetograph_event {
-    uint32_t name;        /* from intern() */
+    uint32_t name; /* from intern() */
     uint8_t category;
     uint8_t scope;
     uint8_t flags;
@@ -27,7 +28,7 @@ typedef struct kinetograph_event {
     uint64_t end_ticks;
     uint32_t correlation; /* 0: none */
     uint32_t args_bytes;
-    const char* args;     /* members of a JSON object without braces, or NULL; copied */
+    const char* args; /* members of a JSON object without braces, or NULL; copied */
 } kinetograph_event;
 
 typedef struct kinetograph_device_event {
@@ -37,20 +38,20 @@ typedef struct kinetograph_device_event {
     uint8_t reserved[2];
     int32_t device_index;
     uint32_t correlation;
-    int64_t resource;     /* stream, queue or thread on the device */
-    int64_t start_ns;     /* wall time */
+    int64_t resource; /* stream, queue or thread on the device */
+    int64_t start_ns; /* wall time */
     int64_t end_ns;
     uint32_t args_bytes;
     const char* args;
 } kinetograph_device_event;
 
 typedef struct kinetograph_session_options {
-    uint32_t size;               /* sizeof(kinetograph_session_options) */
+    uint32_t size; /* sizeof(kinetograph_session_options) */
     uint32_t all_threads;
     uint64_t memory_limit_bytes; /* 0: 1 GiB */
     uint64_t ring_bytes;         /* 0: keep everything */
     int64_t ring_ns;
-    const char* directory;       /* session file that outlives the process, or NULL */
+    const char* directory; /* session file that outlives the process, or NULL */
 } kinetograph_session_options;
 
 typedef struct kinetograph_record_table {
@@ -79,7 +80,8 @@ typedef struct kinetograph_record_table {
     int (*session_discard)(uint64_t session);
 } kinetograph_record_table;
 
-__attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(uint32_t version);
+__attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(
+    uint32_t version);
 
 #ifdef __cplusplus
 }
