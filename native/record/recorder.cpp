@@ -176,6 +176,7 @@ bool Recorder::leave(SessionId id) {
     if (member == session->second.members.end() || member->second.windows.back().end != UINT64_MAX)
         return false;
     member->second.windows.back().end = base::ticks();
+    for (const auto& lane : current_thread->lanes) copy_open_scopes(*lane, member->second.open_at_leave);
     remove_member(*current_thread);
     return true;
 }
@@ -223,9 +224,10 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     result.index = thread.index;
     result.tid = thread.tid;
     result.name = thread.name;
+    result.open = membership.open_at_leave;
     // Open scopes first: one that ends meanwhile is then seen twice, and the builder can tell. The other way
     // round it would be seen nowhere.
-    if (!thread.forget_open_scopes)
+    if (!thread.forget_open_scopes && membership.windows.back().end == UINT64_MAX)
         for (const auto& lane : thread.lanes) copy_open_scopes(*lane, result.open);
     for (Window joined : membership.windows)
         result.windows.push_back({std::max(joined.begin, window.begin), std::min(joined.end, window.end)});
@@ -236,6 +238,7 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
         const Record* records = extent.ref.header->records();
         const uint32_t used = extent.is_complete ? extent.used : extent.ref.header->used();
         result.ranges.push_back({records, records + used, extent.ref.slab->segment->in_file});
+        result.is_spilled |= extent.ref.slab->segment->in_file && extent.ref.slab->segment->session_file == 0;
         pool_.retain(extent.ref);
         retained.push_back(extent.ref);
     }
@@ -245,7 +248,9 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
 
 void Recorder::note_losses(const Session& session, Recording& recording) const {
     Losses total;
+    bool is_spilled = false;
     for (const ThreadRecording& thread : recording.threads) {
+        is_spilled |= thread.is_spilled;
         total.dropped += thread.losses.dropped;
         total.unbalanced += thread.losses.unbalanced;
         total.too_deep += thread.losses.too_deep;
@@ -265,7 +270,7 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
          "events lost their name: too many distinct names for the memory limit");
     note("names", strings_.shortened() - session.names_shortened_before,
          "names were longer than 32 KiB and were cut");
-    if (pool_.spilled_to_memory())
+    if (is_spilled && pool_.spilled_to_memory())
         recording.notes.emplace_back(
             "spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
 }

@@ -72,6 +72,7 @@ private:
     struct Membership {
         std::vector<Window> windows;
         Losses at_join;
+        std::vector<OpenScopeCopy> open_at_leave;
     };
     struct Session {
         SessionId id = 0;

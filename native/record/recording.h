@@ -48,6 +48,7 @@ struct ThreadRecording {
     std::vector<RecordRange> ranges;  // in the order they were written, that is by end
     std::vector<OpenScopeCopy> open;  // per lane outermost first
     std::vector<Window> windows;
+    bool is_spilled = false;
     Losses losses;
 };
 

@@ -210,6 +210,8 @@ private:
                 lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
         }
         for (LaneRows& lane : lanes_) lane.order.finish();
+        // Scopes that were open when the thread left end with that window, not with the last one.
+        needs_sort_ |= thread.windows.size() > 1;
     }
 
     void note_name(const ThreadRecording& thread, const Record& record) {

@@ -1,4 +1,4 @@
-"""What the tests of hard cases share: running a program of `programs/`, and waiting for something to happen."""
+"""What the tests of hard cases share: running a program of `programs/`, waiting for something."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def session_file(tmp_path: Path) -> Path:
 
 def test_a_recovered_trace_has_threads_lanes_arguments_and_open_scopes(session_file: Path) -> None:
     trace = recover_file(session_file)
-    assert names(trace).count("outer") == 2100
+    assert names(trace).count("outer") == 400
     assert names(trace).count("task") == 5
     assert [event.args["number"] for event in trace.events if event.name == "outer"][:3] == [0, 1, 2]
     assert [event.value for event in trace.events if event.name == "number"][:3] == [0, 1, 2]
@@ -78,7 +78,7 @@ def test_recover_writes_a_trace_beside_each_session_file(session_file: Path) -> 
     assert len(paths) == 2
     for path in paths:
         trace = kg.load(path)
-        assert names(trace).count("outer") == 2100
+        assert names(trace).count("outer") == 400
         assert [event.name for event in trace.events if not event.finished] == ["open", "open inside"]
 
 
@@ -88,7 +88,7 @@ def test_one_damaged_file_does_not_keep_the_others_from_being_recovered(session_
         recover_directory(session_file.parent)
     trace = session_file.with_suffix(".json.gz")
     assert str(trace) in str(caught.value)
-    assert len(kg.load(trace)) > 6000
+    assert len(kg.load(trace)) > 1000
 
 
 def test_the_file_of_a_process_that_still_records_is_left_alone_and_readable(tmp_path: Path) -> None:
@@ -112,11 +112,16 @@ def test_a_damaged_session_file_gives_an_error_or_a_part_and_never_a_crash(
     told = run_program("damaged_files", how, times, session_file, tmp_path / "damaged.kgsession")
     assert told["traces"] > 0
     for error in told["errors"]:
-        assert "is not a session file" in error or "too short" in error or "has session file version" in error or "is damaged" in error
+        assert (
+            "is not a session file" in error
+            or "too short" in error
+            or "has session file version" in error
+            or "is damaged" in error
+        )
 
 
 def test_a_file_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(kg.KinetographError, match="cannot read .*No such file"):
+    with pytest.raises(kg.KinetographError, match=r"cannot read .*No such file"):
         recover_file(tmp_path / "none.kgsession")
 
 
@@ -125,4 +130,4 @@ def test_recovered_events_are_written_as_json_any_tool_reads(session_file: Path)
     path = session_file.with_suffix(".json")
     trace.save(path)
     events = json.loads(path.read_text())["traceEvents"]
-    assert sum(event.get("name") == "outer" for event in events) == 2100
+    assert sum(event.get("name") == "outer" for event in events) == 400

@@ -1,4 +1,4 @@
-"""The ceiling of memory: what is above it is spilled, dropped or let go of, and nothing is lost without a note."""
+"""The ceiling of memory: what is above it is spilled, dropped or let go of, never lost without a note."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_dropping_at_the_limit_keeps_the_oldest_and_counts_the_rest() -> None:
     with recording(memory_limit_bytes=16 * MIB, at_limit="drop") as window:
         count_numbers(1_000_000)
     kept = len(window.trace)
-    # Half of the limit is for records of 32 bytes, in whole segments, beside what an earlier session has left.
+    # Half of the limit is for records of 32 bytes, in whole segments, beside what an earlier session left.
     assert 4 * MIB // 32 <= kept <= 16 * MIB // 32
     assert notes(window.trace, "dropped") == [
         f"{1_000_000 - kept} events were dropped: the memory limit was reached"
@@ -152,7 +152,7 @@ in_small_tmpfs = 'mkdir -p $0/disk && mount -t tmpfs -o size=$1 none $0/disk && 
 def run_on_small_disk(tmp_path: Path, size: str, *args: object) -> dict[str, object]:
     """Run small_disk.py in a mount namespace of its own, with a disk of this size at tmp_path/disk."""
     command = ["unshare", "--mount", "--map-root-user", "bash", "-c", in_small_tmpfs, str(tmp_path), size]
-    can_mount = subprocess.run([*command, "-", "true"][:8] + ["true"], capture_output=True)
+    can_mount = subprocess.run([*command, "true"], capture_output=True)
     if can_mount.returncode != 0:
         pytest.skip(f"cannot mount a tmpfs here: {can_mount.stderr.decode().strip()}")
     result = subprocess.run(
@@ -168,28 +168,20 @@ def run_on_small_disk(tmp_path: Path, size: str, *args: object) -> dict[str, obj
 @pytest.mark.parametrize("crash_safe", [False, True])
 def test_on_a_full_disk_the_newest_are_dropped_and_counted(tmp_path: Path, crash_safe: bool) -> None:
     count = 1_000_000
-    told = run_on_small_disk(
-        tmp_path,
-        "12m",
-        count,
-        tmp_path / "disk",
-        tmp_path / "trace.json",
-        *(["crash_safe"] if crash_safe else []),
-    )
+    options = ["crash_safe"] if crash_safe else []
+    told = run_on_small_disk(tmp_path, "12m", count, tmp_path / "disk", tmp_path / "trace.json", *options)
     assert 4 * MIB // 32 < told["kept"] < 20 * MIB // 32
     assert told["kept_are_the_oldest"]
-    assert told["dropped"] == [
-        f"{count - told['kept']} events were dropped: the memory limit was reached and the disk for spilling is full"
-    ]
+    why = "the memory limit was reached and the disk for spilling is full"
+    assert told["dropped"] == [f"{count - told['kept']} events were dropped: {why}"]
     assert told["later"] == ["afterwards"]
 
 
 def test_a_limit_on_file_sizes_is_a_full_disk_too(tmp_path: Path) -> None:
     """RLIMIT_FSIZE: the kernel sends SIGXFSZ, which Python ignores, and the call fails."""
-    command = f'ulimit -f {8 * 1024}; exec "$@"'
+    command, program = f'ulimit -f {8 * 1024}; exec "$@"', str(PROGRAMS / "small_disk.py")
     result = subprocess.run(
-        ["bash", "-c", command, "-", sys.executable, str(PROGRAMS / "small_disk.py")]
-        + ["600000", str(tmp_path), "/dev/null/none.json"],
+        ["bash", "-c", command, "-", sys.executable, program, "600000", str(tmp_path), "/dev/null/none.json"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -205,3 +197,13 @@ def test_spilling_to_a_tmpfs_is_noted() -> None:
         count_numbers(400_000)
     assert len(window.trace) == 400_000
     assert "tmpfs" in notes(window.trace, "spill")[0]
+
+
+def test_a_note_on_spilling_is_only_in_the_session_that_spilled() -> None:
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no /dev/shm")
+    with recording(memory_limit_bytes=4 * MIB, directory="/dev/shm"):
+        count_numbers(400_000)
+    with recording() as window:
+        kg.mark("small")
+    assert {note.kind for note in window.trace.notes} == {"clock", "cost"}

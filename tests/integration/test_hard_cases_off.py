@@ -31,7 +31,6 @@ def test_the_keeper_thread_ends_within_a_second_of_the_session(options: dict[str
     with recording(**options):
         for _ in range(200_000):
             kg.mark("enough to need the keeper")
-        assert keepers() >= 1 or "mode" in options
     assert not _native.is_recording()
     wait_until(lambda: keepers() == 0, "the keeper ends", seconds=1)
 

@@ -72,7 +72,7 @@ def test_a_scope_across_the_edges_of_a_window_is_cut_there() -> None:
     assert notes(second_trace, "unbalanced") == []
 
 
-# A scope is recorded in full or not at all, so each session must have exactly the scopes between its start and stop.
+# No scope is open at a start or stop here, so a session has exactly those between its start and its stop.
 steps = st.lists(st.one_of(st.just("start"), st.integers(0, 3).map(lambda i: ("stop", i)), st.just("scope")))
 
 

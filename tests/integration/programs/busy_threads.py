@@ -25,7 +25,7 @@ def work() -> None:
 
 
 def what_is_wrong(trace: kg.Trace) -> list[str]:
-    """Each thread repeats outer(first, second) inside the window; the first round may be cut, the last be open."""
+    """Each thread repeats outer(first, second); its first round may be cut, its last be open."""
     wrong = []
     start_ns, duration_ns, flags, track, depth, name = (
         trace.columns[column] for column in ("start_ns", "duration_ns", "flags", "track", "depth", "name")

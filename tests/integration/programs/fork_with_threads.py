@@ -1,4 +1,4 @@
-"""Fork again and again while other threads record, start and stop: no child may hang or find anything left."""
+"""Fork again and again while other threads record, start and stop: no child may hang or find a rest."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ async def tasks() -> None:
 thread = threading.Thread(target=work, args=(100,), name="worker")
 thread.start()
 thread.join()
-work(2000)
+work(300)
 asyncio.run(tasks())
 kg.report_event("kernel", 1, 2, kg.DeviceType.VULKAN)
 kg.scope("open").__enter__()

@@ -53,9 +53,7 @@ def test_the_tree_of_nothing_is_empty() -> None:
     assert result.trace_start_ns > 0
 
 
-def test_it_is_saved_as_often_as_you_like(
-    result: kg.ProfilerResult, tmp_path: Path
-) -> None:
+def test_it_is_saved_as_often_as_you_like(result: kg.ProfilerResult, tmp_path: Path) -> None:
     for name in ("a.json", "a.json", "b.json.gz"):
         result.save(tmp_path / name)
         assert [event.name for event in kg.load(tmp_path / name).events] == ["load", "read", "decode", "done"]
