@@ -133,12 +133,26 @@ PyObject* bound_once_get(PyObject* self, PyObject* scope, PyObject*) {
     return bound ? Py_NewRef(bound) : PyCFunction_New(descriptor->method, scope);
 }
 
+// contextlib.ExitStack takes __enter__ from the type and calls it with the scope.
+PyObject* bound_once_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(args);
+    PyObject* scope = count > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+    if (!scope || !is_scope(scope)) return PyErr_Format(PyExc_TypeError, "expected a scope as first argument");
+    PyObject* bound = bound_once_get(self, scope, nullptr);
+    PyObject* rest = PyTuple_GetSlice(args, 1, count);
+    PyObject* result = bound && rest ? PyObject_Call(bound, rest, kwargs) : nullptr;
+    Py_XDECREF(bound);
+    Py_XDECREF(rest);
+    return result;
+}
+
 PyTypeObject bound_once_type = [] {
     PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
     type.tp_name = "kinetograph.BoundOnce";
     type.tp_basicsize = sizeof(BoundOnce);
     type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
     type.tp_descr_get = bound_once_get;
+    type.tp_call = bound_once_call;
     return type;
 }();
 

@@ -238,7 +238,8 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
         const Record* records = extent.ref.header->records();
         const uint32_t used = extent.is_complete ? extent.used : extent.ref.header->used();
         result.ranges.push_back({records, records + used, extent.ref.slab->segment->in_file});
-        result.is_spilled |= extent.ref.slab->segment->in_file && extent.ref.slab->segment->session_file == 0;
+        const Segment& segment = *extent.ref.slab->segment;
+        result.is_spilled |= segment.in_file && segment.session_file == 0 && extent.opened_at >= window.begin;
         pool_.retain(extent.ref);
         retained.push_back(extent.ref);
     }
@@ -301,7 +302,7 @@ void Recorder::open_session_file(const std::string& directory) {
         }
         session_file_ = std::make_unique<SessionFile>(directory, base::measure_anchor());
         pool_.use_session_file(session_file_->descriptor());
-        move_threads_to_new_memory();
+        move_all_to_new_memory();
     }
     strings_.set_journal(
         [](void* recorder, uint32_t id, std::string_view text) {
@@ -310,12 +311,14 @@ void Recorder::open_session_file(const std::string& directory) {
         this);
 }
 
-// The owners of the buffers move themselves, the next time they record.
-void Recorder::move_threads_to_new_memory() {
-    for (auto& [index, thread] : threads_) {
-        thread->move_to_new_memory = true;
-        thread->control.fetch_add(control_step, std::memory_order_relaxed);
-    }
+// The owner of the buffer moves itself, the next time it records.
+void Recorder::move_to_new_memory(ThreadBuffer& thread) {
+    thread.move_to_new_memory = true;
+    thread.control.fetch_add(control_step, std::memory_order_relaxed);
+}
+
+void Recorder::move_all_to_new_memory() {
+    for (auto& [index, thread] : threads_) move_to_new_memory(*thread);
 }
 
 void Recorder::journal_string(uint32_t id, std::string_view text) {
@@ -346,7 +349,7 @@ void Recorder::close_session_file_if_unused() {
     session_file_->remove();
     session_file_.reset();
     pool_.use_session_file(-1);
-    move_threads_to_new_memory();
+    move_all_to_new_memory();
 }
 
 std::vector<SessionInfo> Recorder::sessions() const {
@@ -366,11 +369,13 @@ bool Recorder::is_running(SessionId id) const {
 
 void Recorder::set_thread_name(std::string_view name) {
     ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
+    bool in_session_file = false;
     {
         std::lock_guard lock(mutex_);
         thread.name = name;
+        in_session_file = session_file_ != nullptr;
     }
-    append_thread_name(thread);
+    if (in_session_file) append_thread_name(thread);
 }
 
 // For session files, which have no other place for it.

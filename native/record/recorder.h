@@ -96,7 +96,8 @@ private:
     void apply_limits();
     void open_session_file(const std::string& directory);
     void close_session_file_if_unused();
-    void move_threads_to_new_memory();
+    void move_to_new_memory(ThreadBuffer& thread);
+    void move_all_to_new_memory();
     void journal_string(uint32_t id, std::string_view text);
     void append_thread_name(ThreadBuffer& thread);
     void give_back(const std::vector<ExtentRef>& extents);

@@ -113,13 +113,15 @@ void refresh_control(ThreadBuffer& thread) noexcept {
 }
 
 void Recorder::refresh_control(ThreadBuffer& thread) {
+    bool in_session_file = false;
     {
         std::lock_guard lock(mutex_);
         thread.seen_control = thread.control.load(std::memory_order_relaxed);
         if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
         if (std::exchange(thread.move_to_new_memory, false)) move_thread(thread);
+        in_session_file = session_file_ != nullptr;
     }
-    append_thread_name(thread);
+    if (in_session_file) append_thread_name(thread);
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {
@@ -219,6 +221,9 @@ void Recorder::trim() {
 void Recorder::rest_after_last_session() {
     active.fetch_and(~uint32_t(active_sessions), std::memory_order_relaxed);
     trim();
+    // A file is only for what does not fit into memory: the next session begins in memory again.
+    for (auto& [index, thread] : threads_)
+        if (thread->extent.slab && thread->extent.slab->segment->in_file) move_to_new_memory(*thread);
     pool_.shrink();
 }
 

@@ -1,6 +1,6 @@
 """Fork children that record, end each at a random moment, and compare what is recovered with what they did.
 
-Each thread of a child counts in shared memory the scopes that ended, after each end and before the next begin.
+Each thread of a child counts in shared memory the scopes that ended, after an end and before the next begin.
 So `count` scopes must be in the trace; one more may be, which had ended but was not yet counted.
 """
 

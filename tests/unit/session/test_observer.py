@@ -300,6 +300,20 @@ def test_an_error_in_a_callback_is_one_note_and_never_reaches_the_program(
     assert capsys.readouterr().err == ""
 
 
+def interrupt(*_args: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("on_enter", "on_exit"), [(interrupt, None), (None, interrupt)])
+def test_an_interrupt_during_a_callback_is_not_swallowed(on_enter: Any, on_exit: Any) -> None:
+    with recording() as window:
+        with observing(on_enter, on_exit), pytest.raises(KeyboardInterrupt), kg.scope("interrupted"):
+            pass
+        scope("after")
+    assert names(window.trace)[-1] == "after"
+    assert window.trace.events[len(window.trace) - 1].parent is None
+
+
 def test_each_broken_callback_has_a_note_of_its_own() -> None:
     with recording() as window, observing(raise_broken), observing(raise_broken):
         scope("x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import math
@@ -456,3 +457,12 @@ def test_scopes_do_not_leak_references() -> None:
             with kg.scope("x", tracked=Tracked([1])):
                 pass
     assert held() == 0
+
+
+def test_a_scope_works_in_an_exit_stack() -> None:
+    kg.enable_profiler()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(kg.scope("outer"))
+        stack.enter_context(kg.scope("inner", step=1))
+    events = kg.disable_profiler().events
+    assert [(event.name, event.finished) for event in events] == [("outer", True), ("inner", True)]
