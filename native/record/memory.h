@@ -86,8 +86,11 @@ public:
 private:
     Slab* take_slab();
     void free_slab(Slab* slab);
-    // Files of earlier sessions may still be mapped; their slabs are not for the session of now.
+    // Files of earlier sessions may still be mapped, and a spill file while memory is free again: their slabs are
+    // not for now.
     bool belongs_here(const Segment& segment) const {
+        const bool is_spill = segment.in_file && segment.session_file == 0;
+        if (is_spill && memory_left() != 0) return false;
         return segment.session_file == (in_session_file() ? session_file_number_ : 0);
     }
     void collect_free_slabs();
