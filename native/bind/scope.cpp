@@ -137,7 +137,8 @@ PyObject* bound_once_get(PyObject* self, PyObject* scope, PyObject*) {
 PyObject* bound_once_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     PyObject* scope = count > 0 ? PyTuple_GET_ITEM(args, 0) : nullptr;
-    if (!scope || !is_scope(scope)) return PyErr_Format(PyExc_TypeError, "expected a scope as first argument");
+    if (!scope || !is_scope(scope))
+        return PyErr_Format(PyExc_TypeError, "expected a scope as first argument");
     PyObject* bound = bound_once_get(self, scope, nullptr);
     PyObject* rest = PyTuple_GetSlice(args, 1, count);
     PyObject* result = bound && rest ? PyObject_Call(bound, rest, kwargs) : nullptr;

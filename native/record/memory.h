@@ -86,8 +86,8 @@ public:
 private:
     Slab* take_slab();
     void free_slab(Slab* slab);
-    // Files of earlier sessions may still be mapped, and a spill file while memory is free again: their slabs are
-    // not for now.
+    // Files of earlier sessions may still be mapped, and a spill file while memory is free again: their slabs
+    // are not for now.
     bool belongs_here(const Segment& segment) const {
         const bool is_spill = segment.in_file && segment.session_file == 0;
         if (is_spill && memory_left() != 0) return false;

@@ -199,6 +199,17 @@ def test_spilling_to_a_tmpfs_is_noted() -> None:
     assert "tmpfs" in notes(window.trace, "spill")[0]
 
 
+def test_each_session_spills_to_its_own_directory(tmp_path: Path) -> None:
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no /dev/shm")
+    with recording(memory_limit_bytes=4 * MIB, directory=tmp_path) as on_disk:
+        count_numbers(400_000)
+    with recording(memory_limit_bytes=4 * MIB, directory="/dev/shm") as in_memory:
+        count_numbers(400_000)
+    assert notes(on_disk.trace, "spill") == []
+    assert "tmpfs" in notes(in_memory.trace, "spill")[0]
+
+
 def test_a_note_on_spilling_is_only_in_the_session_that_spilled() -> None:
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("no /dev/shm")

@@ -52,7 +52,8 @@ def _around_generator(scope: Any, function: Callable[..., Any]) -> Callable[...,
     def scoped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         generator = function(*args, **kwargs)
         # In lists that are emptied: while it waits, a generator holds neither what it gave nor what it got.
-        resume, got = generator.send, [None]
+        resume: Callable[[Any], Any] = generator.send
+        got: list[Any] = [None]
         while True:
             try:
                 with scope:
@@ -75,7 +76,8 @@ def _around_async_generator(scope: Any, function: Callable[..., Any]) -> Callabl
     @functools.wraps(function)
     async def scoped(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         generator = function(*args, **kwargs)
-        resume, got = generator.asend, [None]
+        resume: Callable[[Any], Any] = generator.asend
+        got: list[Any] = [None]
         while True:
             try:
                 with scope:

@@ -26,7 +26,7 @@ def work(number: int) -> None:
 def one_round() -> dict[str, int]:
     session = Session.start(kg.ProfilerConfig())
     for first in range(0, THREADS, TOGETHER):
-        threads = [threading.Thread(target=work, args=(first + i,)) for i in range(TOGETHER)]
+        threads = [threading.Thread(target=work, args=(first + i,), name="short") for i in range(TOGETHER)]
         for thread in threads:
             thread.start()
         for thread in threads:
