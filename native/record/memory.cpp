@@ -72,6 +72,13 @@ void SlabPool::free_slab(Slab* slab) {
     if (belongs_here(*slab->segment)) free_.push_back(slab);
 }
 
+// Files of earlier sessions may still be mapped, and a spill file while memory is free again.
+bool SlabPool::belongs_here(const Segment& segment) const {
+    if (session_file_.is_open()) return segment.file == session_file_.number;
+    if (segment.is_spill) return segment.file == spill_file_.number && memory_left() == 0;
+    return segment.file == 0;
+}
+
 void SlabPool::collect_free_slabs() {
     free_.clear();
     rooms_.clear();
@@ -137,7 +144,7 @@ void SlabPool::release(ExtentRef extent) {
 }
 
 void SlabPool::rest(ExtentRef extent) {
-    if (!extent.slab->segment->in_file) return;
+    if (extent.slab->segment->file == 0) return;
     resting_.push_back(extent);
     if (resting_.size() >= low_water_slabs) wake_keeper();
 }
@@ -151,10 +158,10 @@ size_t SlabPool::memory_left() const {
 }
 
 Segment* SlabPool::map_segment(size_t bytes) {
-    if (session_file_ >= 0) return map_file(session_file_, session_file_bytes_, bytes);
+    if (session_file_.is_open()) return map_file(session_file_, bytes);
     if (memory_left() != 0) return map_anonymous(std::min(bytes, memory_left()));
     if (limits_.at_limit == AtLimit::drop || disk_full_ || !open_spill_file()) return nullptr;
-    return map_file(spill_file_, spill_file_bytes_, bytes);
+    return map_file(spill_file_, bytes);
 }
 
 Segment* SlabPool::map_anonymous(size_t bytes) {
@@ -162,40 +169,43 @@ Segment* SlabPool::map_anonymous(size_t bytes) {
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     anonymous_bytes_ += bytes;
-    return new Segment{static_cast<std::byte*>(memory), bytes, false, 0, nullptr, 0};
+    return new Segment{static_cast<std::byte*>(memory), bytes, 0, false, nullptr, 0};
 }
 
-Segment* SlabPool::map_file(int descriptor, size_t& file_bytes, size_t bytes) {
+Segment* SlabPool::map_file(BackingFile& file, size_t bytes) {
     // Reserved before it is mapped: writing to a hole on a full disk would be SIGBUS in the user's program.
-    if (posix_fallocate(descriptor, off_t(file_bytes), off_t(bytes)) != 0) {
+    if (posix_fallocate(file.descriptor, off_t(file.bytes), off_t(bytes)) != 0) {
         disk_full_ = true;
         return nullptr;
     }
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, off_t(file_bytes));
+    void* memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, off_t(file.bytes));
     if (memory == MAP_FAILED) return nullptr;
     madvise(memory, bytes, MADV_DONTFORK);
-    file_bytes += bytes;
-    return new Segment{static_cast<std::byte*>(memory),
-                       bytes,
-                       true,
-                       descriptor == session_file_ ? session_file_number_ : 0,
-                       nullptr,
-                       0};
+    file.bytes += bytes;
+    const bool is_spill = &file == &spill_file_;
+    return new Segment{static_cast<std::byte*>(memory), bytes, file.number, is_spill, nullptr, 0};
 }
 
 bool SlabPool::open_spill_file() {
-    if (spill_file_ >= 0) return true;
-    spill_file_ =
-        base::open_unlinked(limits_.directory.empty() ? base::temporary_directory() : limits_.directory);
-    if (spill_file_ < 0) return false;
-    spill_on_tmpfs_ = is_tmpfs(spill_file_);
-    spill_file_bytes_ = 0;
+    if (spill_file_.is_open()) return true;
+    const std::string directory = limits_.directory.empty() ? base::temporary_directory() : limits_.directory;
+    spill_file_ = {base::open_unlinked(directory), 0, ++files_};
+    if (!spill_file_.is_open()) return false;
+    spill_on_tmpfs_ = is_tmpfs(spill_file_.descriptor);
     return true;
+}
+
+// What is mapped stays mapped; only new memory does not come from this file any more.
+void SlabPool::close_spill_file() {
+    if (spill_file_.is_open()) close(spill_file_.descriptor);
+    spill_file_ = {};
+    spill_on_tmpfs_ = false;
 }
 
 void SlabPool::unmap(Segment* segment) {
     munmap(segment->memory, segment->bytes);
-    if (!segment->in_file) anonymous_bytes_ -= segment->bytes;
+    if (segment->file == 0) anonymous_bytes_ -= segment->bytes;
 }
 
 void SlabPool::adopt(std::unique_ptr<Segment> segment) {
@@ -225,9 +235,7 @@ void SlabPool::set_limits(const PoolLimits& limits) {
 }
 
 void SlabPool::use_session_file(int descriptor) {
-    session_file_ = descriptor;
-    if (descriptor >= 0) ++session_file_number_;
-    session_file_bytes_ = session_header_bytes;
+    session_file_ = {descriptor, session_header_bytes, ++files_};
     collect_free_slabs();
 }
 
@@ -241,12 +249,13 @@ void SlabPool::shrink() {
     keeper_wakes_->notify_all();
     resting_.clear();
     rooms_.clear();
+    close_spill_file();
     size_t kept = 0;
     auto is_idle = [&](const std::unique_ptr<Segment>& segment) {
         const bool idle = std::all_of(segment->slabs.get(), segment->slabs.get() + segment->slab_count,
                                       [](const Slab& slab) { return slab.is_free; });
         if (!idle) return false;
-        if (!segment->in_file && kept + segment->bytes <= kept_bytes) {
+        if (segment->file == 0 && kept + segment->bytes <= kept_bytes) {
             kept += segment->bytes;
             return false;
         }
@@ -257,30 +266,22 @@ void SlabPool::shrink() {
     collect_free_slabs();
     // What stays is pinned by the buffers of living threads, or small; its free pages need not stay.
     for (const Slab* slab : free_)
-        if (!slab->segment->in_file && kept < anonymous_bytes_)
+        if (slab->segment->file == 0 && kept < anonymous_bytes_)
             madvise(slab->memory, slab_bytes, MADV_DONTNEED);
-    const bool spill_in_use = std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) {
-        return segment->in_file && segment->session_file == 0;
-    });
-    if (spill_file_ >= 0 && !spill_in_use) {
-        close(spill_file_);
-        spill_file_ = -1;
-        spill_on_tmpfs_ = false;
-    }
 }
 
 void SlabPool::forget_everything() {
     // Mapped files are not inherited (MADV_DONTFORK); anonymous memory is ours by copy and can go.
     for (auto& segment : segments_)
-        if (!segment->in_file) munmap(segment->memory, segment->bytes);
+        if (segment->file == 0) munmap(segment->memory, segment->bytes);
     segments_.clear();
     free_.clear();
     rooms_.clear();
     resting_.clear();
     anonymous_bytes_ = 0;
-    if (spill_file_ >= 0) close(spill_file_);
-    spill_file_ = session_file_ = -1;
-    disk_full_ = spill_on_tmpfs_ = keeper_runs_ = false;
+    close_spill_file();
+    session_file_ = {};
+    disk_full_ = keeper_runs_ = false;
     ++keeper_generation_;
     keeper_wakes_ = new std::condition_variable;  // the old one may remember a waiter that exists no more
 }

@@ -19,6 +19,15 @@ enum class AtLimit : uint8_t { spill, drop };
 
 struct Segment;
 
+// A file that memory is mapped from. Segments remember the number: an earlier file may still be mapped when another
+// one has taken its place.
+struct BackingFile {
+    int descriptor = -1;
+    size_t bytes = 0;
+    uint64_t number = 0;
+    bool is_open() const { return descriptor >= 0; }
+};
+
 struct Slab {
     std::byte* memory = nullptr;
     Segment* segment = nullptr;
@@ -32,8 +41,8 @@ struct Slab {
 struct Segment {
     std::byte* memory = nullptr;
     size_t bytes = 0;
-    bool in_file = false;
-    uint64_t session_file = 0;  // number of the session file it lies in, 0: none
+    uint64_t file = 0;  // number of the file it lies in, 0: memory
+    bool is_spill = false;
     std::unique_ptr<Slab[]> slabs;
     size_t slab_count = 0;
 };
@@ -67,7 +76,6 @@ public:
     // From now on memory comes from this file (descriptor owned by the caller); -1: from anonymous memory
     // again.
     void use_session_file(int descriptor);
-    bool in_session_file() const { return session_file_ >= 0; }
 
     // Has a few slabs ready, so that a short session never waits for the kernel.
     void prepare();
@@ -79,29 +87,23 @@ public:
     void forget_everything();
 
     size_t anonymous_bytes() const { return anonymous_bytes_; }
-    bool spilled() const { return spill_file_ >= 0; }
     bool spilled_to_memory() const { return spill_on_tmpfs_; }
     bool disk_full() const { return disk_full_; }
 
 private:
     Slab* take_slab();
     void free_slab(Slab* slab);
-    // Files of earlier sessions may still be mapped, and a spill file while memory is free again: their slabs
-    // are not for now.
-    bool belongs_here(const Segment& segment) const {
-        const bool is_spill = segment.in_file && segment.session_file == 0;
-        if (is_spill && memory_left() != 0) return false;
-        return segment.session_file == (in_session_file() ? session_file_number_ : 0);
-    }
+    bool belongs_here(const Segment& segment) const;
     void collect_free_slabs();
     bool add_segment(size_t bytes);
     void adopt(std::unique_ptr<Segment> segment);
     void unmap(Segment* segment);
     Segment* map_segment(size_t bytes);
     Segment* map_anonymous(size_t bytes);
-    Segment* map_file(int descriptor, size_t& file_bytes, size_t bytes);
+    Segment* map_file(BackingFile& file, size_t bytes);
     size_t memory_left() const;
     bool open_spill_file();
+    void close_spill_file();
     ExtentRef carve(ExtentRef room, ExtentKind kind, uint32_t units);
     void offer_room(ExtentRef room);
 
@@ -116,11 +118,9 @@ private:
     std::vector<ExtentRef> rooms_;  // free tails of slabs that are partly used
     std::vector<ExtentRef> resting_;
     size_t anonymous_bytes_ = 0;
-    int session_file_ = -1;
-    uint64_t session_file_number_ = 0;
-    size_t session_file_bytes_ = 0;
-    int spill_file_ = -1;
-    size_t spill_file_bytes_ = 0;
+    BackingFile session_file_;
+    BackingFile spill_file_;
+    uint64_t files_ = 0;
     bool spill_on_tmpfs_ = false;
     bool disk_full_ = false;
 

@@ -237,9 +237,9 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
         if (i + 1 < thread.extents.size() && thread.extents[i + 1].opened_at < window.begin) continue;
         const Record* records = extent.ref.header->records();
         const uint32_t used = extent.is_complete ? extent.used : extent.ref.header->used();
-        result.ranges.push_back({records, records + used, extent.ref.slab->segment->in_file});
+        result.ranges.push_back({records, records + used, extent.ref.slab->segment->file != 0});
         const Segment& segment = *extent.ref.slab->segment;
-        result.is_spilled |= segment.in_file && segment.session_file == 0 && extent.opened_at >= window.begin;
+        result.is_spilled |= segment.is_spill && extent.opened_at >= window.begin;
         pool_.retain(extent.ref);
         retained.push_back(extent.ref);
     }

@@ -223,7 +223,7 @@ void Recorder::rest_after_last_session() {
     trim();
     // A file is only for what does not fit into memory: the next session begins in memory again.
     for (auto& [index, thread] : threads_)
-        if (thread->extent.slab && thread->extent.slab->segment->in_file) move_to_new_memory(*thread);
+        if (thread->extent.slab && thread->extent.slab->segment->file != 0) move_to_new_memory(*thread);
     pool_.shrink();
 }
 

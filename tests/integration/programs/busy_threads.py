@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -13,15 +14,18 @@ from kinetograph.session.recording import Session
 
 THREADS, SESSIONS = int(sys.argv[1]), int(sys.argv[2])
 done = threading.Event()
+rounds = [0] * THREADS
 
 
-def work() -> None:
+def work(number: int) -> None:
     while not done.is_set():
+        rounds[number] += 1
         with kg.scope("outer"):
             with kg.scope("first"):
                 pass
             with kg.scope("second"):
                 pass
+        time.sleep(0)  # or one thread would have the interpreter to itself for long
 
 
 def what_is_wrong(trace: kg.Trace) -> list[str]:
@@ -50,12 +54,15 @@ def what_is_wrong(trace: kg.Trace) -> list[str]:
 
 
 sys.setswitchinterval(1e-5)
-threads = [threading.Thread(target=work) for _ in range(THREADS)]
+threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
 for thread in threads:
     thread.start()
 events, wrong = 0, []
 for _ in range(SESSIONS):
     session = Session.start(kg.ProfilerConfig())
+    enough = sum(rounds) + 3 * THREADS
+    while sum(rounds) < enough:
+        time.sleep(0)
     trace = session.stop()
     events += len(trace)
     wrong += what_is_wrong(trace)
