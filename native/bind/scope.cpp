@@ -63,7 +63,10 @@ bool begin(ScopeObject* scope, uint32_t bits) {
         if (!call_hook(Hook::observe_enter, self)) return false;
     if (!(bits & record::active_sessions)) return true;
     record::ThreadBuffer* thread = recording_python_thread();
-    if (!thread) return true;
+    if (!thread) {
+        record::current_thread->unrecorded.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
     const uint32_t name = name_id_of(scope);
     if (scope->details != Py_None) [[unlikely]]
         if (!call_hook(Hook::describe_enter, self)) return false;
@@ -259,6 +262,27 @@ PyObject* detailed_scope(PyObject* name, PyObject* const* args, Py_ssize_t nargs
     return reinterpret_cast<PyObject*>(scope);
 }
 
+// torch.profiler.record_function(name="x") is written too: the name among the keywords, if nothing stands
+// before them.
+PyObject* scope_by_keywords(PyObject* const* args, PyObject* kwnames) {
+    PyObject* options = PyDict_New();
+    PyObject* name = nullptr;
+    for (Py_ssize_t i = 0; options && kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
+        PyObject* key = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(key, "name") == 0)
+            name = args[i];
+        else if (PyDict_SetItem(options, key, args[i]) != 0)
+            Py_CLEAR(options);
+    }
+    PyObject* scope = nullptr;
+    if (options && !name)
+        PyErr_SetString(PyExc_TypeError, "scope() expects a name\nhint: with kg.scope(\"load\"): ...");
+    else if (options)
+        scope = PyObject_VectorcallDict(reinterpret_cast<PyObject*>(&scope_type), &name, 1, options);
+    Py_XDECREF(options);
+    return scope;
+}
+
 PyObject* scope_vectorcall(PyObject*, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (nargs == 1 && !kwnames) [[likely]] {
@@ -267,10 +291,7 @@ PyObject* scope_vectorcall(PyObject*, PyObject* const* args, size_t nargsf, PyOb
             return Py_NewRef(reinterpret_cast<PyObject*>(shortcut));
         return check_name(args[0]) ? shared_scope(args[0]) : nullptr;
     }
-    if (nargs == 0) {
-        PyErr_SetString(PyExc_TypeError, "scope() expects a name\nhint: with kg.scope(\"load\"): ...");
-        return nullptr;
-    }
+    if (nargs == 0) return scope_by_keywords(args, kwnames);
     return check_name(args[0]) ? detailed_scope(args[0], args, nargs, kwnames) : nullptr;
 }
 

@@ -72,6 +72,13 @@ nb::object recover(const std::string& path) {
     });
 }
 
+bool join_session(uint64_t id) {
+    const bool is_new_thread = record::current_thread == nullptr;
+    const bool joined = Recorder::instance().join(id);
+    if (is_new_thread) name_new_thread();
+    return joined;
+}
+
 nb::list sessions() {
     nb::list list;
     for (const record::SessionInfo& info : Recorder::instance().sessions())
@@ -124,7 +131,7 @@ void bind_sessions(nb::module_& module) {
                nb::sig("def stop_session(session: int, scopes: int) -> Trace"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
-    module.def("join_session", [](uint64_t id) { return Recorder::instance().join(id); }, "session"_a);
+    module.def("join_session", &join_session, "session"_a);
     module.def("leave_session", [](uint64_t id) { return Recorder::instance().leave(id); }, "session"_a);
     module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));
     module.def("recover", &recover, "path"_a, nb::sig("def recover(path: str) -> Trace"));

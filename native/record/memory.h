@@ -19,8 +19,8 @@ enum class AtLimit : uint8_t { spill, drop };
 
 struct Segment;
 
-// A file that memory is mapped from. Segments remember the number: an earlier file may still be mapped when another
-// one has taken its place.
+// A file that memory is mapped from. Segments remember the number: an earlier file may still be mapped when
+// another one has taken its place.
 struct BackingFile {
     int descriptor = -1;
     size_t bytes = 0;

@@ -122,6 +122,7 @@ SessionId Recorder::start(const SessionOptions& options) {
     session.keep_from = session.start.ticks;
     session.names_refused_before = strings_.refused();
     session.names_shortened_before = strings_.shortened();
+    session.unrecorded_before = unrecorded_scopes();
     add_member(session, caller, session.start.ticks);
     if (options.all_threads)
         for (auto& [index, thread] : threads_)
@@ -247,6 +248,12 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     return result;
 }
 
+uint64_t Recorder::unrecorded_scopes() const {
+    uint64_t scopes = unrecorded_by_dead_threads_;
+    for (const auto& [index, thread] : threads_) scopes += thread->unrecorded.load(std::memory_order_relaxed);
+    return scopes;
+}
+
 void Recorder::note_losses(const Session& session, Recording& recording) const {
     Losses total;
     bool is_spilled = false;
@@ -271,6 +278,10 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
          "events lost their name: too many distinct names for the memory limit");
     note("names", strings_.shortened() - session.names_shortened_before,
          "names were longer than 32 KiB and were cut");
+    if (!session.options.all_threads)
+        note("threads", unrecorded_scopes() - session.unrecorded_before,
+             "scopes of other threads were not recorded: this session is of chosen threads, all_threads=True "
+             "records all");
     if (is_spilled && pool_.spilled_to_memory())
         recording.notes.emplace_back(
             "spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");

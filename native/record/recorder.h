@@ -79,7 +79,7 @@ private:
         SessionOptions options;
         int32_t owner_tid = 0;
         base::MeasuredAnchor start;
-        uint64_t names_refused_before = 0, names_shortened_before = 0;
+        uint64_t names_refused_before = 0, names_shortened_before = 0, unrecorded_before = 0;
         uint64_t keep_from = 0;  // older records are no longer wanted
         std::map<ThreadBuffer*, Membership> members;
     };
@@ -112,6 +112,7 @@ private:
     void rest_after_last_session();
     ThreadRecording gather(ThreadBuffer& thread, Membership& membership, const Window& window,
                            std::vector<ExtentRef>& retained);
+    uint64_t unrecorded_scopes() const;
     void note_losses(const Session& session, Recording& recording) const;
 
     static void before_fork();
@@ -128,6 +129,7 @@ private:
     uint32_t next_thread_ = 1;
     std::deque<Filled> filled_;
     size_t extent_bytes_ = 0;
+    uint64_t unrecorded_by_dead_threads_ = 0;
     int leases_ = 0;  // recordings that still read strings
     std::unique_ptr<SessionFile> session_file_;
     ExtentRef string_extent_;

@@ -104,6 +104,7 @@ void Recorder::forget_dead_threads() {
         ThreadBuffer& thread = *entry.second;
         if (thread.alive || thread.sessions != 0 || !thread.extents.empty()) return false;
         for (auto& lane : thread.lanes) drop_stack(*lane);
+        unrecorded_by_dead_threads_ += thread.unrecorded.load(std::memory_order_relaxed);
         return true;
     });
 }

@@ -80,6 +80,7 @@ struct ThreadBuffer {
     std::atomic<uint64_t> unbalanced{0};
     std::atomic<uint64_t> too_deep{0};
     std::atomic<uint64_t> oversized{0};
+    std::atomic<uint64_t> unrecorded{0};  // scopes begun while only sessions of other threads ran
 
     // Under the recorder's lock.
     uint32_t index = 0;

@@ -347,3 +347,32 @@ def test_a_session_that_stopped_while_a_child_took_part_leaves_nothing_behind() 
     thread.join()
     assert names(trace) == []
     assert "takes part in no session" in errors[0]
+
+
+def test_scopes_of_threads_that_take_no_part_are_counted_in_a_note() -> None:
+    def work() -> None:
+        for _ in range(10):
+            with kg.scope("elsewhere"):
+                pass
+
+    kg.enable_profiler()
+    in_thread(work)
+    trace = kg.disable_profiler().trace
+    assert len(trace) == 0
+    assert [note.text.split(":")[0] for note in trace.notes if note.kind == "threads"] == [
+        "10 scopes of other threads were not recorded"
+    ]
+
+
+def test_a_thread_that_joined_and_ended_keeps_its_name() -> None:
+    def work() -> None:
+        kg.enable_profiler_in_child_thread()
+        with kg.scope("short"):
+            pass
+
+    kg.enable_profiler()
+    thread = threading.Thread(target=work, name="kid")
+    thread.start()
+    thread.join()
+    (track,) = kg.disable_profiler().trace.tracks
+    assert track.name.endswith("(kid)")

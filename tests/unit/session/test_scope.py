@@ -466,3 +466,17 @@ def test_a_scope_works_in_an_exit_stack() -> None:
         stack.enter_context(kg.scope("inner", step=1))
     events = kg.disable_profiler().events
     assert [(event.name, event.finished) for event in events] == [("outer", True), ("inner", True)]
+
+
+def test_the_name_may_be_a_keyword_as_in_torch() -> None:
+    kg.enable_profiler()
+    with kg.record_function(name="plain"), kg.scope(name="detailed", args="text"):
+        pass
+    events = kg.disable_profiler().events
+    assert [(event.name, event.args) for event in events] == [("plain", {}), ("detailed", {"args": "text"})]
+
+
+def test_a_scope_without_a_name_is_a_clear_error() -> None:
+    for arguments in ({}, {"step": 3}):
+        with pytest.raises(TypeError, match=r"scope\(\) expects a name"):
+            kg.scope(**arguments)  # type: ignore[call-overload]
