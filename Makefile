@@ -93,6 +93,7 @@ clean: ## remove everything that was built
 
 # A persistent build folder per environment makes a rebuild incremental.
 $(INSTALLED): $(SOURCES) $(VENV)/.group-build
+	@echo "building kinetograph into $(VENV): two to four minutes the first time"
 	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) $(BUILD_ARGS) .
 	@touch $@
 
@@ -102,7 +103,10 @@ $(VENV)/.group-%: pyproject.toml | $(VENV)/.pip
 
 # Dependency groups need pip 25.1, which is newer than what venv brings.
 $(VENV)/.pip:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit("kinetograph needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] \
+	  + "\nhint: make demo PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@echo "making $(VENV), with what the build needs from PyPI"
+	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install -q --upgrade 'pip>=25.1'
 	@touch $@
 

@@ -20,6 +20,7 @@ PYTHON_LAYERS = [
     {"frameworks", "export", "intra_kernel"},
     {"analysis"},
     {"trace"},
+    {"checks"},
     {"_native", "errors"},
 ]
 DATA_OF_RECORD = {"record/event.h", "record/recording.h"}

@@ -109,15 +109,28 @@ def first_sentence(thing: object) -> str:
 
 def command_page() -> str:
     parts = [HEADER, "# Command line\n", help_text(command, "kinetograph")]
-    context = click.Context(command)
+    context = whole_command()
     for name in command.list_commands(context):
         parts.append(f"## kinetograph {name}\n")
         parts.append(help_text(command.get_command(context, name), f"kinetograph {name}"))
     return "\n".join(parts)
 
 
+def whole_command() -> click.Context:
+    return click.Context(command, info_name="kinetograph", **command.context_settings)
+
+
 def help_text(verb: click.Command, name: str) -> str:
-    context = click.Context(verb, info_name=name, max_content_width=100, terminal_width=100)
+    """The options that `kinetograph` has set for itself hold for its verbs too, as when it runs."""
+    parent = None if verb is command else whole_command()
+    context = click.Context(
+        verb,
+        info_name=name,
+        parent=parent,
+        max_content_width=100,
+        terminal_width=100,
+        help_option_names=whole_command().help_option_names,
+    )
     return f"```\n{verb.get_help(context)}\n```\n"
 
 

@@ -113,11 +113,12 @@ const MeasuredAnchor& process_anchor() noexcept {
     return load_anchor;
 }
 
-uint64_t ticks_in(int64_t ns) noexcept {
+uint64_t ticks_before(uint64_t at, int64_t ns) noexcept {
     const ClockAnchor now = quick_anchor();
     const double elapsed_ticks = double(now.ticks - load_anchor.ticks);
     const double elapsed_ns = std::max(1.0, double(now.raw_ns - load_anchor.raw_ns));
-    return std::min(now.ticks, uint64_t(double(ns) * elapsed_ticks / elapsed_ns));
+    const double span = double(ns) * elapsed_ticks / elapsed_ns;
+    return span < double(at) ? at - uint64_t(span) : 0;
 }
 
 namespace {

@@ -76,8 +76,9 @@ KINETOGRAPH_API ClockAnchor quick_anchor() noexcept;
 // Taken when the library was loaded: the far end of every rate measurement.
 KINETOGRAPH_API const MeasuredAnchor& process_anchor() noexcept;
 
-// About how many ticks `ns` are, by the life of the process; not more than have passed since the clock began.
-KINETOGRAPH_API uint64_t ticks_in(int64_t ns) noexcept;
+// The tick about `ns` before `at`, by the rate over the life of the process; 0 when the clock had not begun
+// then.
+KINETOGRAPH_API uint64_t ticks_before(uint64_t at, int64_t ns) noexcept;
 
 // Ticks to wall nanoseconds for one session: one rate, one offset, monotonic.
 class ClockFit {

@@ -15,10 +15,25 @@ std::string_view cut(std::string_view text) {
 
 }  // namespace
 
+std::string_view StringTable::fitted(std::string_view text) {
+    if (text.size() <= max_length) return text;
+    shortened_.fetch_add(1, std::memory_order_relaxed);
+    return cut(text);
+}
+
+uint32_t StringTable::intern_for_ever(std::string_view full_text) {
+    const std::string_view text = fitted(full_text);
+    std::lock_guard lock(mutex_);
+    if (auto found = permanent_ids_.find(text); found != permanent_ids_.end()) return found->second;
+    const uint32_t id = first_permanent + uint32_t(permanent_texts_.size());
+    const std::string& kept = permanent_texts_.emplace_back(text);
+    if (journal_) journal_(journal_context_, id, kept);
+    permanent_ids_.emplace(kept, id);
+    return id;
+}
+
 uint32_t StringTable::intern(std::string_view full_text) {
-    const bool is_too_long = full_text.size() > max_length;
-    const std::string_view text = is_too_long ? cut(full_text) : full_text;
-    if (is_too_long) shortened_.fetch_add(1, std::memory_order_relaxed);
+    const std::string_view text = fitted(full_text);
     std::lock_guard lock(mutex_);
     if (auto found = ids_.find(text); found != ids_.end()) return found->second;
     if (bytes_ + text.size() + overhead_per_string <= limit_) return add(text);
@@ -38,6 +53,10 @@ uint32_t StringTable::add(std::string_view text) {
 
 std::string_view StringTable::lookup(uint32_t id) const {
     std::lock_guard lock(mutex_);
+    if (id >= first_permanent) {
+        const uint32_t index = id - first_permanent;
+        return index < permanent_texts_.size() ? permanent_texts_[index] : std::string_view();
+    }
     const uint32_t first = first_valid_.load(std::memory_order_relaxed);
     if (id < first || id - first >= texts_.size()) return {};
     return texts_[id - first];
@@ -60,6 +79,8 @@ void StringTable::set_journal(Journal journal, void* context) {
     if (!journal) return;
     uint32_t id = first_valid_.load(std::memory_order_relaxed);
     for (const std::string& text : texts_) journal(context, id++, text);
+    id = first_permanent;
+    for (const std::string& text : permanent_texts_) journal(context, id++, text);
 }
 
 void StringTable::set_limit(size_t bytes) {

@@ -27,6 +27,8 @@ public:
 
     // From any thread. Allocates only for a text it has not seen.
     uint32_t intern(std::string_view text);
+    // The id stays valid for ever: for foreign code, which keeps ids and cannot ask.
+    uint32_t intern_for_ever(std::string_view text);
     // Empty for an id that is not (or no longer) known. The view lives until the strings are forgotten.
     std::string_view lookup(uint32_t id) const;
     bool is_valid(uint32_t id) const noexcept { return id >= first_valid_.load(std::memory_order_relaxed); }
@@ -47,12 +49,16 @@ public:
     std::mutex& mutex() { return mutex_; }
 
 private:
+    static constexpr uint32_t first_permanent = uint32_t(1) << 31;
+    std::string_view fitted(std::string_view text);
     uint32_t add(std::string_view text);
 
     mutable std::mutex mutex_;
     std::atomic<uint32_t> first_valid_{1};
     std::deque<std::string> texts_;
     std::unordered_map<std::string_view, uint32_t> ids_;
+    std::deque<std::string> permanent_texts_;
+    std::unordered_map<std::string_view, uint32_t> permanent_ids_;
     size_t bytes_ = 0;
     size_t limit_ = SIZE_MAX;
     uint32_t overflow_id_ = 0;

@@ -17,7 +17,7 @@ ThreadBuffer* listening_thread() {
 }
 
 uint32_t intern(const char* text, size_t bytes) {
-    return Recorder::instance().intern({text, bytes});
+    return Recorder::instance().strings().intern_for_ever({text, bytes});
 }
 
 void begin(uint32_t name, uint8_t category, uint8_t scope) {

@@ -209,13 +209,15 @@ void SlabPool::unmap(Segment* segment) {
 }
 
 void SlabPool::adopt(std::unique_ptr<Segment> segment) {
+    // While the keeper made it ready, a session file may have opened or closed.
+    const bool is_for_now = belongs_here(*segment);
     segment->slab_count = segment->bytes / slab_bytes;
     segment->slabs = std::make_unique<Slab[]>(segment->slab_count);
     for (size_t i = segment->slab_count; i-- > 0;) {
         Slab& slab = segment->slabs[i];
         slab.memory = segment->memory + i * slab_bytes;
         slab.segment = segment.get();
-        free_.push_back(&slab);
+        if (is_for_now) free_.push_back(&slab);
     }
     segments_.push_back(std::move(segment));
 }
@@ -224,7 +226,7 @@ bool SlabPool::add_segment(size_t bytes) {
     std::unique_ptr<Segment> segment(map_segment(bytes));
     if (!segment) return false;
     adopt(std::move(segment));
-    return true;
+    return !free_.empty();
 }
 
 // ---- life

@@ -53,6 +53,26 @@ void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into) {
     into.resize(before_us + std::min<size_t>(into.size() - before_us, lowest > 0 ? lowest - 1 : 0));
 }
 
+// Scopes that ended while they were copied: their records are in the extent that the owner is writing to.
+void forget_ended(std::vector<OpenScopeCopy>& open, const RecordRange& ended) {
+    for_each_record(ended, [&](const Record& record) {
+        std::erase_if(open, [&](const OpenScopeCopy& scope) {
+            return scope.is(record.start, record.name, record.lane);
+        });
+    });
+}
+
+// What was open when its thread left, unless it is still open, or was when the thread left again.
+void keep_open_at_leave(const std::vector<OpenScopeCopy>& left, std::vector<OpenScopeCopy>& open) {
+    for (size_t i = left.size(); i-- > 0;) {
+        const OpenScopeCopy& scope = left[i];
+        const bool is_known = std::any_of(open.begin(), open.end(), [&](const OpenScopeCopy& other) {
+            return other.is(scope.start, scope.name, scope.lane);
+        });
+        if (!is_known) open.insert(open.begin(), scope);
+    }
+}
+
 }  // namespace
 
 // ---- life
@@ -93,6 +113,7 @@ void Recorder::start_clean_in_child() {
     string_extent_ = {};
     extent_bytes_ = 0;
     leases_ = 0;
+    session_file_users_ = 0;
     threads_.clear();
     if (session_file_) session_file_->abandon();
     session_file_.reset();
@@ -146,7 +167,10 @@ void Recorder::add_member(Session& session, ThreadBuffer& thread, uint64_t from)
     auto [member, is_new] = session.members.try_emplace(&thread);
     if (!is_new && member->second.windows.back().end == UINT64_MAX) return;
     member->second.windows.push_back({from, UINT64_MAX});
-    if (is_new) member->second.at_join = losses_of(thread);
+    if (is_new) {
+        member->second.at_join = losses_of(thread);
+        ++thread.memberships;
+    }
     if (thread.sessions++ != 0) return;
     // What was open when nobody recorded has its end nowhere; the owner forgets it before it records again.
     thread.forget_open_scopes = true;
@@ -177,7 +201,10 @@ bool Recorder::leave(SessionId id) {
     if (member == session->second.members.end() || member->second.windows.back().end != UINT64_MAX)
         return false;
     member->second.windows.back().end = base::ticks();
-    for (const auto& lane : current_thread->lanes) copy_open_scopes(*lane, member->second.open_at_leave);
+    std::vector<OpenScopeCopy>& open = member->second.open_at_leave;
+    const size_t before = open.size();
+    for (const auto& lane : current_thread->lanes) copy_open_scopes(*lane, open);
+    for (size_t i = before; i < open.size(); ++i) open[i].seen_until = member->second.windows.back().end;
     remove_member(*current_thread);
     return true;
 }
@@ -191,7 +218,8 @@ Recording Recorder::stop(SessionId id) {
     sessions_.erase(found);
 
     if (session.options.ring_ns != 0)
-        session.keep_from = std::max(session.keep_from, stop.ticks - base::ticks_in(session.options.ring_ns));
+        session.keep_from =
+            std::max(session.keep_from, base::ticks_before(stop.ticks, session.options.ring_ns));
     Recording recording;
     recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
     recording.window = {session.keep_from, stop.ticks};
@@ -203,6 +231,7 @@ Recording Recorder::stop(SessionId id) {
     for (auto& [thread, membership] : session.members) {
         recording.threads.push_back(gather(*thread, membership, recording.window, retained));
         if (membership.windows.back().end == UINT64_MAX) remove_member(*thread);
+        --thread->memberships;
     }
     std::sort(recording.threads.begin(), recording.threads.end(),
               [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
@@ -211,6 +240,7 @@ Recording Recorder::stop(SessionId id) {
     ++leases_;
     recording.release = [this, retained = std::move(retained)] { give_back(retained); };
     exhausted_.store(false, std::memory_order_relaxed);
+    if (!session.options.session_directory.empty()) --session_file_users_;
     close_session_file_if_unused();
     if (sessions_.empty())
         rest_after_last_session();
@@ -225,13 +255,14 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     result.index = thread.index;
     result.tid = thread.tid;
     result.name = thread.name;
-    result.open = membership.open_at_leave;
-    // Open scopes first: one that ends meanwhile is then seen twice, and the builder can tell. The other way
+    // Open scopes first: one that ends meanwhile is then seen twice, and its record tells. The other way
     // round it would be seen nowhere.
     if (!thread.forget_open_scopes && membership.windows.back().end == UINT64_MAX)
         for (const auto& lane : thread.lanes) copy_open_scopes(*lane, result.open);
-    for (Window joined : membership.windows)
-        result.windows.push_back({std::max(joined.begin, window.begin), std::min(joined.end, window.end)});
+    for (const Window& joined : membership.windows) {
+        const Window seen{std::max(joined.begin, window.begin), std::min(joined.end, window.end)};
+        if (seen.begin <= seen.end) result.windows.push_back(seen);
+    }
     for (size_t i = 0; i < thread.extents.size(); ++i) {
         const OwnedExtent& extent = thread.extents[i];
         // Records are appended when they end, so an extent holds nothing that ended before it was opened.
@@ -244,6 +275,8 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
         pool_.retain(extent.ref);
         retained.push_back(extent.ref);
     }
+    if (thread.extent.slab && !result.open.empty()) forget_ended(result.open, result.ranges.back());
+    keep_open_at_leave(membership.open_at_leave, result.open);
     result.losses = losses_of(thread) - membership.at_join;
     return result;
 }
@@ -308,10 +341,14 @@ void Recorder::open_session_file(const std::string& directory) {
     {
         std::lock_guard lock(mutex_);
         if (session_file_) {
-            if (session_file_->directory() == directory) return;
+            if (session_file_->directory() == directory) {
+                ++session_file_users_;
+                return;
+            }
             throw std::invalid_argument("this process already records to " + session_file_->path());
         }
         session_file_ = std::make_unique<SessionFile>(directory, base::measure_anchor());
+        ++session_file_users_;
         pool_.use_session_file(session_file_->descriptor());
         move_all_to_new_memory();
     }
@@ -351,9 +388,7 @@ void Recorder::journal_string(uint32_t id, std::string_view text) {
 
 // Called under the lock. The mapping lives on while buffers or recordings are in it; only the name goes.
 void Recorder::close_session_file_if_unused() {
-    if (!session_file_) return;
-    for (const auto& [id, session] : sessions_)
-        if (!session.options.session_directory.empty()) return;
+    if (!session_file_ || session_file_users_ != 0) return;
     for (const ExtentRef& extent : string_extents_) pool_.release(extent);
     string_extents_.clear();
     string_extent_ = {};

@@ -132,6 +132,7 @@ private:
     uint64_t unrecorded_by_dead_threads_ = 0;
     int leases_ = 0;  // recordings that still read strings
     std::unique_ptr<SessionFile> session_file_;
+    int session_file_users_ = 0;  // sessions that need it, also those about to start
     ExtentRef string_extent_;
     std::vector<ExtentRef> string_extents_;
     std::atomic<bool> exhausted_{false};

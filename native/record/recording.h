@@ -32,6 +32,11 @@ struct OpenScopeCopy {
     uint32_t name = 0;
     uint32_t meta = 0;
     uint16_t lane = 0;
+    uint64_t seen_until = UINT64_MAX;  // when its thread left the session, if it did
+
+    bool is(uint64_t other_start, uint32_t other_name, uint16_t other_lane) const {
+        return start == other_start && name == other_name && lane == other_lane;
+    }
 };
 
 struct Losses {

@@ -55,9 +55,13 @@ void forget_old_contexts(ThreadBuffer& thread) {
     });
 }
 
+// Nobody must see entries move: for a moment only those below the gap are there.
 void remove_scope(Lane& lane, uint32_t position) {
-    for (uint32_t i = position + 1; i < lane.depth; ++i) copy_scope(lane.entries[i - 1], lane.entries[i]);
-    lane.publish(lane.depth - 1);
+    const uint32_t depth = lane.depth;
+    lane.publish(position);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (uint32_t i = position + 1; i < depth; ++i) copy_scope(lane.entries[i - 1], lane.entries[i]);
+    lane.publish(depth - 1);
 }
 
 }  // namespace
@@ -102,7 +106,7 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
 void Recorder::forget_dead_threads() {
     std::erase_if(threads_, [this](auto& entry) {
         ThreadBuffer& thread = *entry.second;
-        if (thread.alive || thread.sessions != 0 || !thread.extents.empty()) return false;
+        if (thread.alive || thread.memberships != 0 || !thread.extents.empty()) return false;
         for (auto& lane : thread.lanes) drop_stack(*lane);
         unrecorded_by_dead_threads_ += thread.unrecorded.load(std::memory_order_relaxed);
         return true;
@@ -190,7 +194,7 @@ void Recorder::advance_rings() {
     for (auto& [id, session] : sessions_) {
         if (session.options.ring_ns != 0) {
             session.keep_from =
-                std::max(session.keep_from, base::ticks() - base::ticks_in(session.options.ring_ns));
+                std::max(session.keep_from, base::ticks_before(base::ticks(), session.options.ring_ns));
             moved = true;
         }
         size_t bytes = extent_bytes_;

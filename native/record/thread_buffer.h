@@ -89,7 +89,8 @@ struct ThreadBuffer {
     bool alive = true;
     bool forget_open_scopes = false;
     bool move_to_new_memory = false;
-    int sessions = 0;
+    int sessions = 0;     // that record it now
+    int memberships = 0;  // of sessions that still run, also those it has left
     uint64_t next_order = 0;
     std::deque<OwnedExtent> extents;  // in order; the last one is `extent`, if the thread has one
 };
@@ -158,6 +159,9 @@ inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_
         if (!grow_stack(thread, lane)) return;
     }
     OpenScope& scope = lane.entries[lane.depth];
+    // A reader that still has the depth before the last end must not see this entry change. Costs nothing on
+    // x86.
+    std::atomic_thread_fence(std::memory_order_release);
     scope.name_and_meta.store(OpenScope::pack(name, meta), std::memory_order_relaxed);
     scope.start.store(base::ticks(), std::memory_order_relaxed);
     lane.publish(lane.depth + 1);

@@ -77,16 +77,20 @@ bool makes_sense(uint8_t category, uint8_t scope) {
     return category < record::category_count && scope <= uint8_t(record::RecordScope::static_runtime_model);
 }
 
-// The part of [start, end] that lies in the windows; false when none does.
+// [start, end] cut to the windows it touches, from the begin of the first to the end of the last; false when
+// it touches none. A thread that left and came back has several.
 bool clip(uint64_t start, uint64_t end, uint8_t flags, const std::vector<Window>& windows, Clipped& clipped) {
+    const Window *first = nullptr, *last = nullptr;
     for (const Window& window : windows) {
         if (end < window.begin || start > window.end) continue;
-        const bool outlives = end > window.end;
-        clipped = {std::max(start, window.begin), std::min(end, window.end),
-                   uint8_t(outlives ? flags | record::flag_unfinished : flags)};
-        return true;
+        if (!first) first = &window;
+        last = &window;
     }
-    return false;
+    if (!first) return false;
+    const bool outlives = end > last->end;
+    clipped = {std::max(start, first->begin), std::min(end, last->end),
+               uint8_t(outlives ? flags | record::flag_unfinished : flags)};
+    return true;
 }
 
 EventKind event_kind(RecordKind kind) {
@@ -192,7 +196,8 @@ private:
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
         return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
                is_wanted(uint8_t(scope.meta >> 8)) &&
-               clip(scope.start, UINT64_MAX, uint8_t(scope.meta >> 16), thread.windows, clipped);
+               clip(scope.start, scope.seen_until, uint8_t(scope.meta >> 16) | record::flag_unfinished,
+                    thread.windows, clipped);
     }
 
     void order_events(ThreadRecording& thread) {
@@ -202,7 +207,8 @@ private:
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
             lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
-            if (clipped.flags & record::flag_unfinished) forget_open(thread, record);
+            if (clipped.flags & record::flag_unfinished || thread.windows.size() > 1)
+                forget_open(thread, record);
         });
         for (size_t i = thread.open.size(); i-- > 0;) {
             Clipped clipped;
@@ -230,7 +236,7 @@ private:
     // The scope ended between the moment of the stop and the reading of the buffers: it is in both.
     static void forget_open(ThreadRecording& thread, const Record& record) {
         std::erase_if(thread.open, [&](const OpenScopeCopy& scope) {
-            return scope.start == record.start && scope.name == record.name && scope.lane == record.lane;
+            return scope.is(record.start, record.name, record.lane);
         });
     }
 

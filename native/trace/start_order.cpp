@@ -7,6 +7,7 @@ void StartOrder::add(int64_t start, int64_t end) {
     size_t root = here;  // one past the last subtree that still has no parent
     while (root != 0 && starts_[root - 1] >= start) root -= places_[root - 1];
     if (root != 0 && ends_[root - 1] > start) crosses_ = true;
+    if (here != 0 && end < ends_[here - 1]) crosses_ = true;  // not told in the order of ends
     places_.push_back(uint32_t(here - root + 1));
     starts_.push_back(start);
     ends_.push_back(end);

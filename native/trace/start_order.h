@@ -17,7 +17,7 @@ class StartOrder {
 public:
     explicit StartOrder(const Storage& storage) : places_(storage), starts_(storage), ends_(storage) {}
 
-    // In the order of their ends.
+    // In the order of their ends; foreign code may get that wrong, and then counts as crossing.
     void add(int64_t start, int64_t end);
     // Call once after the last add.
     void finish();

@@ -103,6 +103,7 @@ def test_the_file_of_a_process_that_still_records_is_left_alone_and_readable(tmp
     assert names(window.trace) == ["ended", "open", "goes on"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "times"), [("flipped", 300), ("overwritten", 300), ("truncated", 100), ("garbage", 100)]
 )

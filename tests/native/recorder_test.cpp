@@ -175,6 +175,73 @@ TEST(a_thread_that_joins_is_seen_while_it_takes_part) {
     CHECK(trace.size() == 1);
 }
 
+TEST(a_thread_that_left_and_died_is_still_known_to_its_session) {
+    const auto session = Recorder::instance().start({});
+    std::thread([&] {
+        CHECK(Recorder::instance().join(session));
+        CHECK(Recorder::instance().leave(session));
+    }).join();
+    stop(Recorder::instance().start({}));  // lets go of dead threads
+    CHECK(stop(session).size() == 0);
+}
+
+TEST(a_scope_across_leaving_and_coming_back_is_one_event) {
+    for (const bool ends : {true, false}) {
+        const auto everything = Recorder::instance().start(all_threads());
+        const auto session = Recorder::instance().start({});
+        trace::Trace trace;
+        std::thread([&] {
+            CHECK(Recorder::instance().join(session));
+            auto* thread = record::recording_thread();
+            const uint32_t name = id("across");
+            record::begin_scope(*thread, record::lane_of(*thread, main_line), name, meta);
+            CHECK(Recorder::instance().leave(session));
+            CHECK(Recorder::instance().join(session));
+            if (ends) record::end_scope(*thread, record::lane_of(*thread, main_line), name, base::ticks());
+            trace = stop(session);
+        }).join();
+        stop(everything);
+        CHECK(count(trace, "across") == 1);
+        CHECK(ends == !(trace.flags[0] & trace::event_unfinished));
+    }
+}
+
+TEST(a_ring_longer_than_the_clock_keeps_everything) {
+    record::SessionOptions options;
+    options.ring_ns = INT64_MAX;
+    const auto session = Recorder::instance().start(options);
+    for (int i = 0; i < 10'000; ++i) Scope scope(id("kept"));
+    CHECK(stop(session).size() == 10'000);
+}
+
+TEST(a_window_that_a_ring_has_passed_is_no_window) {
+    record::SessionOptions options;
+    options.ring_ns = 1'000'000;
+    const auto session = Recorder::instance().start(options);
+    {
+        Scope scope(id("old"));
+    }
+    CHECK(Recorder::instance().leave(session));
+    const int64_t start_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
+    while (base::read_clock_ns(CLOCK_MONOTONIC_RAW) < start_ns + 3'000'000) std::this_thread::yield();
+    const trace::Trace trace = stop(session);
+    for (size_t i = 0; i < trace.size(); ++i) CHECK(trace.duration_ns[i] >= 0);
+}
+
+TEST(spans_told_in_any_order_come_out_in_order) {
+    const auto session = Recorder::instance().start({});
+    auto* thread = record::recording_thread();
+    const uint64_t now = base::ticks();
+    for (const auto& [start, end] : {std::pair(30, 40), std::pair(10, 20), std::pair(25, 26)})
+        record::append(*thread, {now + uint64_t(start) * 1000, now + uint64_t(end) * 1000, id("told"),
+                                 record::RecordKind::span, 0, 0, 0, 0, 0, 0});
+    const uint64_t until = now + 50'000;
+    while (base::ticks() < until) std::this_thread::yield();
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 3);
+    CHECK(trace.start_ns[0] < trace.start_ns[1] && trace.start_ns[1] < trace.start_ns[2]);
+}
+
 TEST(threads_that_come_and_go_lose_nothing) {
     const size_t threads_before = Recorder::instance().thread_count();
     const auto session = Recorder::instance().start(all_threads());
@@ -417,6 +484,15 @@ TEST(names_are_forgotten_only_when_nobody_reads_them) {
     const uint32_t second = table.intern("second");
     CHECK(second != first);
     CHECK(table.is_valid(second) && table.lookup(second) == "second");
+}
+
+TEST(names_of_foreign_code_are_never_forgotten) {
+    base::StringTable table;
+    const uint32_t name = table.intern_for_ever("fixed");
+    table.intern("passing");
+    table.forget_if([] { return true; });
+    CHECK(table.lookup(name) == "fixed");
+    CHECK(table.intern_for_ever("fixed") == name);
 }
 
 TEST(names_beyond_the_limit_become_one) {

@@ -63,6 +63,7 @@ typedef struct kinetograph_record_table {
 
     uint64_t (*ticks)(void);
     int64_t (*wall_ns)(void);
+    /* The id is valid for ever: for the fixed names of a program, not for texts made up as it runs. */
     uint32_t (*intern)(const char* text, size_t bytes);
 
     /* Scopes of the calling thread. `category` and `scope` as in kinetograph_event. */

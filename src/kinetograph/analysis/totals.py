@@ -5,25 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kinetograph.trace import Trace
+from kinetograph.trace import DeviceType, Trace
 
 __all__ = ["SORT_KEYS", "NameTotal", "totals"]
 
-_DEVICE_CATEGORIES = frozenset(
-    {
-        "cuda_event",
-        "cuda_sync",
-        "gpu_memcpy",
-        "gpu_memset",
-        "gpu_user_annotation",
-        "hpu_op",
-        "intra_kernel",
-        "kernel",
-        "mtia_ccp_events",
-        "mtia_insight",
-        "xpu_sync",
-    }
-)
+# Spans of the program, drawn around the device's work that they caused: no work themselves.
+_DEVICE_ANNOTATION = "gpu_user_annotation"
 
 SORT_KEYS = ("self", "total", "count", "average", "min", "max", "name")
 
@@ -34,6 +21,7 @@ class NameTotal:
 
     name: str
     category: str
+    is_on_device: bool
     count: int
     total_ns: int
     self_ns: int
@@ -45,8 +33,9 @@ class NameTotal:
         return self.total_ns / self.count
 
     @property
-    def is_on_device(self) -> bool:
-        return self.category in _DEVICE_CATEGORIES
+    def is_device_annotation(self) -> bool:
+        """It covers the work of a device, and the time between."""
+        return self.category == _DEVICE_ANNOTATION
 
 
 def totals(trace: Trace, *, sort: str = "self", categories: Iterable[str] = ()) -> list[NameTotal]:
@@ -66,6 +55,19 @@ def totals(trace: Trace, *, sort: str = "self", categories: Iterable[str] = ()) 
 
 
 def _rows(trace: Trace) -> Iterable[NameTotal]:
-    names, categories = trace.names, trace.categories
+    names, categories, on_device = trace.names, trace.categories, _device_categories(trace)
     for name, category, *numbers in zip(*trace.native.totals(), strict=True):
-        yield NameTotal(names[name], categories[category], *numbers)
+        yield NameTotal(names[name], categories[category], category in on_device, *numbers)
+
+
+def _device_categories(trace: Trace) -> frozenset[int]:
+    """Categories whose events lie, most of them, on tracks of devices."""
+    import numpy as np
+
+    is_device = np.array([track.device_type is not DeviceType.CPU for track in trace.tracks], dtype=bool)
+    if not is_device.any():
+        return frozenset()
+    column = trace.columns["category"]
+    events = np.bincount(column)
+    on_device = np.bincount(column[is_device[trace.columns["track"]]], minlength=len(events))
+    return frozenset(np.flatnonzero(2 * on_device > events).tolist())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
+from kinetograph.cli.streams import discard_stdout
 from kinetograph.errors import KinetographError
 
 __all__ = ["main"]
@@ -65,6 +67,13 @@ class VerbGroup(click.Group):
             return super().invoke(ctx)
         except KinetographError as error:
             raise Failure(str(error)) from error
+        except OSError as error:
+            # Files are the business of those who open them; what has no name is stdout. Click ends quietly
+            # when the reader of a pipe has gone.
+            if error.filename is not None or error.errno == errno.EPIPE:
+                raise
+            discard_stdout()
+            raise Failure(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.trace import load
+from kinetograph.trace.formats import saver_for
 
 __all__ = ["convert"]
 
@@ -17,10 +19,11 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.argument("source", metavar="A", type=_PATH)
 @click.argument("target", metavar="B", type=_PATH)
 def convert(source: Path, target: Path) -> None:
-    """Rewrite trace A as B, in the format of B's suffix.
+    """Rewrite trace A as B, in the format of B's suffix. An A of - is stdin.
 
     \b
     Example:
       kinetograph convert trace.json trace.json.gz
     """
-    load(source).save(target)
+    saver_for(target)  # a wrong suffix is told before a large file is read
+    load(stdin_for_dash(source)).save(target)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from kinetograph.cli.streams import as_called
+
 __all__ = ["demo"]
 
 
@@ -30,7 +32,9 @@ def demo(output: Path) -> None:
     import kinetograph as kg
     from kinetograph.cli.demo_program import run_pipeline
     from kinetograph.cli.summary import print_summary
+    from kinetograph.trace.formats import saver_for
 
+    saver_for(output)  # a wrong suffix is told before anything runs
     kg.enable_profiler(kg.ProfilerConfig(), {kg.ActivityType.CPU}, all_threads=True)
     try:
         run_pipeline()
@@ -45,5 +49,5 @@ def _how_to_open(trace_path: Path) -> str:
     return (
         f"\nTrace: {trace_path.resolve()}\n"
         "Open it at https://ui.perfetto.dev (drag the file onto the page) or at chrome://tracing (Load).\n"
-        f"The table again: kinetograph summary {trace_path}"
+        f"The table again: {as_called()} summary {trace_path}"
     )

@@ -15,7 +15,7 @@ def recover(directory: Path) -> None:
     """Build traces from what a dead process left in DIR.
 
     Recording with crash_safe=True keeps events in mapped files, which outlive kill -9. The paths of the
-    traces made of them are printed, one a line.
+    traces made of them are printed, one a line. The mapped files stay: remove them when you have the traces.
 
     \b
     Example:

@@ -9,16 +9,21 @@ from pathlib import Path
 import click
 
 from kinetograph.analysis.totals import SORT_KEYS, NameTotal, totals
+from kinetograph.cli.streams import stdin_for_dash
+from kinetograph.errors import KinetographError
 from kinetograph.trace import EventKind, Trace, load
+from kinetograph.trace.words import counted
 
 __all__ = ["print_summary", "summary"]
 
 _HEADINGS = ("Self", "Self %", "Total", "Count", "Average", "Min", "Max", "Category", "Name")
+_TITLES = ("Host", "Device", "Device annotations")
 _TEXT_COLUMNS = ("Category", "Name")
 # A narrow terminal does without these, in this order, before names become too short to tell apart.
-_DISPENSABLE = ("Min", "Max", "Category", "Average")
+_DISPENSABLE = ("Min", "Max", "Category", "Average", "Self %", "Total")
 _SHORTEST_NAME = 24
 _GAP = 2
+_NOUNS = {EventKind.MEMORY: "memory event"}
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 
 
@@ -34,14 +39,15 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 def summary(trace_path: Path, sort: str, limit: int, categories: tuple[str, ...]) -> None:
     """Print where the time went in TRACE.
 
-    Self is the time of a span without that of the spans inside it. Work of devices has a table of its own.
+    Self is the time of a span without that of the spans inside it. Work of devices has a table of its own,
+    and so have the annotations around it, which cover the time between as well. A TRACE of - is stdin.
 
     \b
     Examples:
       kinetograph summary trace.json.gz
       kinetograph summary trace.json --sort total --category cpu_op
     """
-    print_summary(load(trace_path), sort=sort, limit=limit, categories=categories)
+    print_summary(load(stdin_for_dash(trace_path)), sort=sort, limit=limit, categories=categories)
 
 
 def print_summary(
@@ -49,29 +55,46 @@ def print_summary(
 ) -> None:
     """Print the tables to stdout: drawn to fit a terminal, else as plain aligned text."""
     rows = totals(trace, sort=sort, categories=categories)
+    if categories and not rows:
+        raise _no_such_category(trace, categories)
     click.echo(_headline(trace))
-    for title, on_device in (("Host", False), ("Device", True)):
-        group = [row for row in rows if row.is_on_device is on_device]
+    for title in _TITLES:
+        group = [row for row in rows if _title(row) == title]
         if group:
             _print_table(title, group, limit)
     for note in trace.notes:
         click.echo(f"note ({note.kind}): {note.text}")
 
 
+def _title(row: NameTotal) -> str:
+    if not row.is_on_device:
+        return "Host"
+    return "Device annotations" if row.is_device_annotation else "Device"
+
+
+def _no_such_category(trace: Trace, categories: Sequence[str]) -> KinetographError:
+    there = ", ".join(sorted({row.category for row in totals(trace)}))
+    return KinetographError(
+        f"there are no spans of category {' or '.join(categories)}",
+        hint=f"there are {there}" if there else "this trace has no spans at all",
+    )
+
+
 def _headline(trace: Trace) -> str:
     kinds = trace.columns["kind"]
-    counts = [(int((kinds == kind).sum()), kind.name.lower()) for kind in EventKind]
-    events = ", ".join(f"{count:,} {kind}{'s' if count != 1 else ''}" for count, kind in counts if count)
+    counts = [(int((kinds == kind).sum()), _NOUNS.get(kind, kind.name.lower())) for kind in EventKind]
+    events = ", ".join(counted(count, noun) for count, noun in counts if count)
     window = _time(trace.end_ns - trace.start_ns)
-    return f"{events or 'no events'} on {len(trace.tracks)} tracks in {window}"
+    return f"{events or 'no events'} on {counted(len(trace.tracks), 'track')} in {window}"
 
 
 def _print_table(title: str, group: Sequence[NameTotal], limit: int) -> None:
     all_self_ns = sum(row.self_ns for row in group) or 1
     cells = [_cells(row, all_self_ns) for row in group[:limit]]
     left_out = len(group) - len(cells)
-    caption = f"{left_out} more names; --limit shows them" if left_out else ""
-    (_print_drawn if sys.stdout.isatty() else _print_plain)(title, cells, caption)
+    caption = f"{counted(left_out, 'more name')}; --limit shows more" if left_out else ""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    (_print_drawn if is_terminal else _print_plain)(title, cells, caption)
 
 
 def _cells(row: NameTotal, all_self_ns: int) -> tuple[str, ...]:
@@ -110,19 +133,19 @@ def _print_drawn(title: str, cells: Sequence[Sequence[str]], caption: str) -> No
     from rich.text import Text
 
     console = Console()
-    table = [list(_HEADINGS), *map(_printable, cells)]
+    table = [list(_HEADINGS), *(_known_to(console.encoding, _printable(row)) for row in cells)]
     shown, name_width = _fit(_widths(table), console.width)
     drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold cyan")
     for column in shown:
         is_text = _HEADINGS[column] in _TEXT_COLUMNS
         drawn.add_column(_HEADINGS[column], justify="left" if is_text else "right", no_wrap=True)
     for row in table[1:]:
-        row[-1] = _cut(row[-1], name_width)
+        row[-1] = _cut(row[-1], name_width, _ellipsis(console.encoding))
         drawn.add_row(*(Text(row[column]) for column in shown))
     console.print(f"\n[bold]{title}[/bold]")
     console.print(drawn)
     if caption:
-        console.print(caption, style="dim")
+        console.print(caption, style="dim", highlight=False, soft_wrap=True)
 
 
 def _printable(row: Sequence[str]) -> list[str]:
@@ -144,5 +167,15 @@ def _fit(widths: Sequence[int], available: int) -> tuple[list[int], int]:
         shown.remove(dispensable.pop(0))
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "\N{HORIZONTAL ELLIPSIS}"
+def _known_to(encoding: str, row: Sequence[str]) -> list[str]:
+    """What the terminal has no letters for is spelled out, where rich would raise."""
+    return [text.encode(encoding, "backslashreplace").decode(encoding) for text in row]
+
+
+def _ellipsis(encoding: str) -> str:
+    (mark,) = _known_to(encoding, ["\N{HORIZONTAL ELLIPSIS}"])
+    return mark if len(mark) == 1 else "..."
+
+
+def _cut(text: str, width: int, ellipsis: str) -> str:
+    return text if len(text) <= width else text[: max(width - len(ellipsis), 0)] + ellipsis

@@ -18,7 +18,8 @@ __all__ = ["replacing"]
 def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file that becomes `path` at the end of the block, and vanishes if the block raises."""
     target = Path(fspath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    # Not the target's name with something added: that may be too long, where the target's is not.
+    temporary = target.with_name(f".kinetograph-{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             yield file

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 
 from kinetograph.kineto.switches import collectives_profiler_exists, get_cuda_sync_enabled
 from kinetograph.session import config as session
+from kinetograph.trace.words import Word
 
 __all__ = [
     "CPU_TYPES",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class ActivityType(IntEnum):
+class ActivityType(Word):
     """What one activity is, in libkineto's words and with its numbers (those of PyTorch 2.13)."""
 
     CPU_OP = 0

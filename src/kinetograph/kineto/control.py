@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kinetograph.checks import require_bool
 from kinetograph.errors import KinetographError
 from kinetograph.kineto.activities import activity_types
 from kinetograph.kineto.correlation import reset_tls
@@ -19,6 +20,8 @@ from kinetograph.session.availability import require_available
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig
 from kinetograph.session.recording import Session
 from kinetograph.trace import Trace
+from kinetograph.trace.json_text import encodable
+from kinetograph.trace.trace import require_free_key
 
 __all__ = [
     "ActivityTraceWrapper",
@@ -78,12 +81,16 @@ class ActivityTraceWrapper:
             raise KinetographError("there is no trace to save", hint="stop_trace() returns one that has it")
         self.trace.save(path)
 
+    def __repr__(self) -> str:
+        return f"<ActivityTraceWrapper of {self.trace!r}>"
+
 
 def init(cpu_only: bool = False) -> None:
     """Register the profiler with this process; the first trace or step initialises it.
 
     With `cpu_only` no device is ever recorded, whatever a trace asks for.
     """
+    require_bool("cpu_only", cpu_only)
     with _lock:
         _profiler.is_registered = True
         _profiler.cpu_only = cpu_only
@@ -109,12 +116,14 @@ def prepare_trace(
     trace_id: str = "",
 ) -> None:
     """Settle what the next trace records. Devices asked for with `cpu_only` are left out, and noted."""
+    require_bool("cpu_only", cpu_only, hint="True leaves all devices out")
     # Not `config or ...`: a config is only true when it asks for metrics.
     experimental = ExperimentalConfig() if config is None else config
     options = ProfilerConfig(experimental_config=experimental, trace_id=trace_id)
     asked = activity_set(activities)
     with _lock:
         _require_idle()
+        _profiler.plan = None
         reset_tls()
         _wake()
         recorded = asked & {ActivityType.CPU} if cpu_only or _profiler.cpu_only else asked
@@ -156,6 +165,7 @@ def record_thread_info() -> None:
 
 def add_metadata_json(key: str, value: str) -> None:
     """Add a top-level entry, JSON text, to the next trace that ends. Warns when not initialised."""
+    require_free_key(key)
     text = checked_json(key, value)
     if not _profiler.is_initialized:
         warnings.warn(
@@ -217,7 +227,7 @@ def _describe(trace: Trace, plan: _Plan) -> None:
     for kind, text in notes:
         trace.add_note(kind, text)
     for key, value in metadata.items():
-        trace.native.set_metadata(key, value)
+        trace.native.set_metadata(encodable(key), value)
     for tid, name in thread_names.items():
         trace.native.name_track(os.getpid(), tid, f"thread {tid} ({name})", tid)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 
+from kinetograph.checks import require_int
+
 __all__ = [
     "correlation_id",
     "pop_correlation_id",
@@ -29,6 +31,7 @@ _stacks = _Stacks()
 
 
 def push_correlation_id(correlation_id: int) -> None:
+    _require_id(correlation_id)
     _stacks.operators.append(correlation_id)
 
 
@@ -40,12 +43,17 @@ def pop_correlation_id() -> None:
 
 def push_user_correlation_id(correlation_id: int) -> None:
     """As push_correlation_id, for spans that users name; device spans of these become gpu_user_annotation."""
+    _require_id(correlation_id)
     _stacks.users.append(correlation_id)
 
 
 def pop_user_correlation_id() -> None:
     if _stacks.users:
         _stacks.users.pop()
+
+
+def _require_id(value: int) -> None:
+    require_int("correlation_id", value, 0, (1 << 64) - 1, hint="0 stands for none")
 
 
 def correlation_id() -> int:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import warnings
 
+from kinetograph.checks import require_instance, require_int, require_text, spelled
 from kinetograph.errors import KinetographError
 from kinetograph.kineto.activities import ActivityType
 from kinetograph.kineto.devices import DeviceAndResource
 from kinetograph.session.members import member_of
-from kinetograph.trace.json_text import to_json
+from kinetograph.trace.json_text import encodable, to_json
 
 __all__ = ["CpuActivity", "CpuTrace", "TraceWrapper", "add_metadata", "inbox"]
+
+_INT64 = (-(1 << 63), (1 << 63) - 1)
 
 
 class CpuActivity:
@@ -59,7 +62,7 @@ class Inbox:
         self.start_clean()
 
     def start_clean(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._received: list[CpuTrace] | None = None
 
     def open(self) -> None:
@@ -94,6 +97,8 @@ class TraceWrapper:
     """
 
     def __init__(self, start_ns: int, name: str) -> None:
+        require_text("name", name, hint="name what is traced")
+        start_ns = _time("start_ns", start_ns)
         self._cpu_trace: CpuTrace | None = CpuTrace(name, start_ns, start_ns)
 
     def __bool__(self) -> bool:
@@ -109,17 +114,27 @@ class TraceWrapper:
         end_ns: int,
     ) -> CpuActivity:
         """The end of a CPU_INSTANT_EVENT is ignored: it has none."""
+        require_text("name", name, hint="name what ran")
+        start_ns, end_ns = _time("start_ns", start_ns), _time("end_ns", end_ns)
+        correlation_id = require_int(
+            "correlation_id",
+            correlation_id,
+            -(1 << 63),
+            (1 << 63) - 1,
+            hint="0 is for activities without one",
+        )
         known_type = member_of(ActivityType, activity_type, what="activity_type")
         is_instant = known_type is ActivityType.CPU_INSTANT_EVENT
         # Callers close spans by clocks of their own; Kineto lets none end before it began, and so do we.
         duration_ns = 0 if is_instant else max(0, end_ns - start_ns)
-        place = DeviceAndResource(*device_and_resource)
-        activity = CpuActivity(name, known_type, place, correlation_id, start_ns, duration_ns)
+        place = _place(device_and_resource)
+        activity = CpuActivity(encodable(name), known_type, place, correlation_id, start_ns, duration_ns)
         self._open_trace().activities.append(activity)
         return activity
 
     def transfer_cpu_trace(self, end_ns: int) -> None:
         """Hand everything to the running trace; afterwards this wrapper is empty and False."""
+        end_ns = _time("end_ns", end_ns)
         cpu_trace = self._open_trace()
         self._cpu_trace = None
         cpu_trace.end_ns = end_ns
@@ -136,8 +151,30 @@ class TraceWrapper:
         return self._cpu_trace
 
 
+def _time(name: str, value: int) -> int:
+    return require_int(name, value, *_INT64, hint="nanoseconds of wall time")
+
+
+def _place(value: DeviceAndResource) -> DeviceAndResource:
+    hint = "kineto_ids() gives those of the caller"
+    try:
+        device, resource = value
+    except (TypeError, ValueError):
+        raise KinetographError(
+            f"device_and_resource: expected two numbers, got {spelled(value)}", hint=hint
+        ) from None
+    return DeviceAndResource(
+        require_int("device", device, *_INT64, hint=hint),
+        require_int("resource", resource, *_INT64, hint=hint),
+    )
+
+
 def add_metadata(activity: CpuActivity, key: str, value: str, *, quote: bool = False) -> None:
     """Give an activity one more argument. `value` is JSON text, or with `quote` any text at all."""
+    require_instance("activity", activity, CpuActivity)
+    require_text("key", key, hint="keys of a JSON object are strings")
+    if quote:
+        require_text("value", value, hint="without quote, JSON text of any type can be given")
     activity.metadata[key] = to_json(value) if quote else checked_json(key, value)
 
 

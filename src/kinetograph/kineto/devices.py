@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kinetograph.checks import require_text
 from kinetograph.kineto.activities import ActivityType
-from kinetograph.session.checks import require_text
 from kinetograph.trace import DeviceType
 
 __all__ = [
@@ -39,7 +39,7 @@ def kineto_ids() -> DeviceAndResource:
 def rename_privateuse1_backend(name: str) -> None:
     """Give the custom device its name. From then on device work counts as that device's, as in PyTorch."""
     global _privateuse1_backend
-    require_text("name", name)
+    require_text("name", name, hint="the name of the backend, such as 'npu'")
     _privateuse1_backend = name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kinetograph.session.checks import require_bool
+from kinetograph.checks import require_bool
 
 __all__ = [
     "collectives_profiler_exists",
@@ -20,7 +20,7 @@ _collectives: bool | None = None
 def set_cuda_sync_enabled(enabled: bool) -> None:
     """Record synchronisation events in every CUDA trace, as ExperimentalConfig does for one."""
     global _cuda_sync
-    require_bool("enabled", enabled)
+    require_bool("enabled", enabled, hint="True turns it on, False off")
     _cuda_sync = enabled
 
 
@@ -32,7 +32,7 @@ def set_collectives_profiler(exists: bool | None) -> None:
     """Record collective communication; None leaves it to the environment, as at the start."""
     global _collectives
     if exists is not None:
-        require_bool("exists", exists)
+        require_bool("exists", exists, hint="None leaves it to the environment")
     _collectives = exists
 
 

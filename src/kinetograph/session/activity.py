@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import IntEnum
 
-from kinetograph.errors import KinetographError
-from kinetograph.session.members import member_of
+from kinetograph.session.members import members_of
+from kinetograph.trace.words import Word
 
 __all__ = ["ActivityType", "ProfilerActivity", "activity_set", "supported_activities"]
 
 
-class ActivityType(IntEnum):
+class ActivityType(Word):
     """Where the events come from; the numbers are PyTorch's."""
 
     CPU = 0
@@ -35,9 +34,4 @@ def activity_set(activities: Iterable[object] | None) -> frozenset[ActivityType]
     """Our members for those asked for: ours, PyTorch's, or their names. None means all supported here."""
     if activities is None:
         return supported_activities()
-    if isinstance(activities, str) or not isinstance(activities, Iterable):
-        raise KinetographError(
-            f"activities: expected a set or list of ActivityType, got {activities!r}",
-            hint="for one activity write {ActivityType.CPU}",
-        )
-    return frozenset(member_of(ActivityType, activity, what="activities") for activity in activities)
+    return members_of(ActivityType, activities, what="activities")

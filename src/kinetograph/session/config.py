@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kinetograph.errors import KinetographError
+from kinetograph.checks import require_bools, require_instance, require_text
 from kinetograph.session.activity import ActivityType, ProfilerActivity
-from kinetograph.session.checks import require_bools, require_text
 from kinetograph.session.experimental import ExperimentalConfig
 from kinetograph.session.members import member_of
 from kinetograph.session.options import RecordOptions
@@ -44,13 +43,5 @@ class ProfilerConfig(Value):
         object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
         require_bools(self)
         require_text("trace_id", self.trace_id)
-        _require_instance("experimental_config", self.experimental_config, ExperimentalConfig)
-        _require_instance("recording", self.recording, RecordOptions)
-
-
-def _require_instance(name: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise KinetographError(
-            f"{name}: expected {kind.__name__}, got {value!r} ({type(value).__name__})",
-            hint=f"write {name}={kind.__name__}(...)",
-        )
+        require_instance("experimental_config", self.experimental_config, ExperimentalConfig)
+        require_instance("recording", self.recording, RecordOptions)

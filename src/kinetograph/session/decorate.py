@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.checks import require_callable
 from kinetograph.errors import KinetographError
 
 __all__ = ["decorate"]
@@ -24,10 +25,12 @@ _CO_ASYNC_GENERATOR = 0x200
 def decorate(scope: Any, function: Any) -> Any:
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(decorate(scope, function.__func__))
-    if not callable(function):
+    if isinstance(function, type):
         raise KinetographError(
-            f"a scope decorates functions, got {function!r}", hint="put @kg.scope(...) directly above a def"
+            f"a scope decorates functions, got the class {function.__qualname__}",
+            hint="put @kg.scope(...) above its __init__, or another of its methods",
         )
+    require_callable("@kg.scope", function, hint="put @kg.scope(...) directly above a def")
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if flags & _CO_COROUTINE:
         return _around_coroutine(scope, function)

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.checks import require_text, spelled
 from kinetograph.errors import KinetographError
 from kinetograph.session import observer
 from kinetograph.session.members import member_of
+from kinetograph.trace.json_text import plain
 from kinetograph.trace.words import RESERVED_ARGUMENTS, RecordScope
 
 __all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
@@ -63,16 +65,19 @@ def prepare(
     name: str,
     /,
     args: str | None = None,
-    *,
+    *more: object,
     kind: object = RecordScope.USER_SCOPE,
     inputs: Iterable[object] | None = None,
     **metadata: Any,
 ) -> tuple[int, Details | None]:
     """The native number for kind and category, and the details if there are any."""
-    if args is not None and not isinstance(args, str):
+    if more:
         raise KinetographError(
-            f"args: expected a str, got {args!r}", hint="pass values as name=value instead"
+            f"a scope takes a name and one text, got {len(more)} more: {spelled(more[0])}",
+            hint="pass values as name=value instead",
         )
+    if args is not None:
+        require_text("args", args, hint="pass values as name=value instead")
     scope = member_of(RecordScope, kind, what="kind")
     category = _USER_ANNOTATION if scope == RecordScope.USER_SCOPE else _CPU_OP
     wanted = None if inputs is None else _wanted_inputs(inputs)
@@ -84,7 +89,7 @@ def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
     """None while nobody asks: a `with` block holds its scope to the end, and the arrays are the program's."""
     if not isinstance(inputs, Iterable):
         raise KinetographError(
-            f"inputs: expected a list of arrays, got {inputs!r}", hint="write inputs=[array]"
+            f"inputs: expected a list of arrays, got {spelled(inputs)}", hint="write inputs=[array]"
         )
     if not (_native.is_recording() or observer.is_observing()):
         return None
@@ -115,7 +120,7 @@ def _own_keys(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def members_text(members: dict[str, Any]) -> bytes:
-    """The inside of a JSON object. Values that JSON does not know become their repr."""
+    """The inside of a JSON object. Values that JSON does not know become plain ones, or their repr."""
     try:
         text = _json(members)
     except Exception:  # nan, a circle, keys that are no text: whatever it is, it is not the program's trouble
@@ -124,22 +129,22 @@ def members_text(members: dict[str, Any]) -> bytes:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), default=_spelled, allow_nan=False)
+    return json.dumps(value, separators=(",", ":"), default=_plain_or_spelled, allow_nan=False)
 
 
 def _known_to_json(value: object) -> object:
     try:
         _json(value)
     except Exception:
-        return _spelled(value)
+        return spelled(value)
     return value
 
 
-def _spelled(value: object) -> str:
+def _plain_or_spelled(value: object) -> object:
     try:
-        return repr(value)
+        return plain(value)
     except Exception:
-        return f"<{type(value).__name__} without a repr>"
+        return spelled(value)
 
 
 def shape_members(inputs: Sequence[object]) -> dict[str, Any]:

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kinetograph.session.recording import Session
+    from kinetograph.trace import Trace
 
 __all__ = ["forget", "watch"]
 
 _watched: list[Session] = []
+_is_over = False
 
 
 def watch(session: Session) -> None:
     if session.exit_path is None:
         return
+    if _is_over:
+        _tell(f"will not be written to {session.exit_path}: the program is ending already")
     if not _watched:
         atexit.register(_write_all)
     _watched.append(session)
@@ -36,8 +40,44 @@ def _write_all() -> None:
             _write(session, session.exit_path)
 
 
+def _write_late() -> None:
+    """For sessions that other functions at exit have started: Python calls none that those register."""
+    global _is_over
+    _write_all()
+    _is_over = True
+
+
 def _write(session: Session, path: str) -> None:
     try:
-        session.stop().save(path)
+        trace = session.stop()
     except Exception as error:
-        print(f"kinetograph: the trace of process {os.getpid()} was not written: {error}", file=sys.stderr)
+        _tell(f"was not written: {error}")
+        return
+    try:
+        trace.save(path)
+    except Exception as error:
+        _tell(f"was not written to {path}: {error}")
+        _write_elsewhere(trace)
+
+
+def _write_elsewhere(trace: Trace) -> None:
+    """What was recorded cannot be recorded again, so it goes where something can be written."""
+    import tempfile
+
+    name = f"kinetograph-{os.getpid()}-{os.urandom(4).hex()}.json.gz"
+    try:
+        path = os.path.join(tempfile.gettempdir(), name)
+        trace.save(path)
+    except Exception as error:
+        _tell(f"is lost: {error}")
+    else:
+        _tell(f"is in {path}")
+
+
+def _tell(what: str) -> None:
+    # Without a stderr, print has nothing to do.
+    print(f"kinetograph: the trace of process {os.getpid()} {what}", file=sys.stderr)
+
+
+# Registered with the import, so that it runs after the functions that the program registers.
+atexit.register(_write_late)

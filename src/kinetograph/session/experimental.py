@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinetograph.session.checks import require_bools, require_text, text_tuple
+from kinetograph.checks import require_bools, require_text, text_tuple
 from kinetograph.session.values import Value
 
 __all__ = ["ExperimentalConfig"]

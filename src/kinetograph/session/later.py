@@ -43,7 +43,8 @@ class Later:
 
     def __getattr__(self, member: str) -> Later:
         # AttributeError, not NotAvailable: tools probe every object for names of their own.
-        raise AttributeError(f"kinetograph.{self.__name__} has no {member!r}")
+        # Not self.__name__: a copy that is being made has none yet, and would look for it here.
+        raise AttributeError(f"kinetograph.{vars(self).get('__name__', '?')} has no {member!r}")
 
     def __repr__(self) -> str:
         return f"<kinetograph.{self.__name__}: not available yet>"

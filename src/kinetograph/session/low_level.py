@@ -21,7 +21,9 @@ __all__ = [
 
 # Sessions of this module, in the order they were started. A thread ends its own, innermost first.
 _running: list[Session] = []
-_lock = threading.Lock()
+# One that a signal handler may take in the middle of either; so what is done to the list under it is done in
+# single steps, each of which leaves what a handler has done to it meanwhile.
+_lock = threading.RLock()
 # Held across a fork: a child in which another thread's lock is never opened again could start no session.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -41,7 +43,8 @@ def enable_profiler(
     ...     work()
     >>> kg.disable_profiler().save("trace.json")
 
-    `scopes` keeps only scopes of these kinds. `post_process` is called once with the Trace and may enrich it.
+    `scopes` keeps only scopes of these kinds. `post_process` is called once with the Trace and may enrich it;
+    if it raises, that is a note in the trace and a warning.
     """
     session = Session.start(
         ProfilerConfig() if config is None else config, activities, scopes, all_threads, post_process
@@ -51,7 +54,10 @@ def enable_profiler(
 
 
 def disable_profiler() -> ProfilerResult:
-    """End the session this thread started last, and give what it recorded."""
+    """End the session this thread started last, and give what it recorded.
+
+    A thread without one ends that of a thread which is gone, and could not end it any more.
+    """
     with _lock:
         session = _take_own()
     return ProfilerResult(session.stop())
@@ -86,8 +92,19 @@ def disable_profiler_in_child_thread() -> None:
 
 def _still_running() -> list[Session]:
     # A forked child inherits this list, but none of the sessions.
-    _running[:] = [session for session in _running if session.is_running]
-    return _running
+    for session in list(_running):
+        if not session.is_running:
+            _discard(session)
+    return list(_running)
+
+
+def _discard(session: Session) -> bool:
+    """False when a signal handler was first."""
+    try:
+        _running.remove(session)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_main_thread() -> Session | None:
@@ -98,8 +115,11 @@ def _of_main_thread() -> Session | None:
 def _take_own() -> Session:
     mine = threading.get_native_id()
     for session in reversed(_still_running()):
-        if session.owner_tid == mine:
-            _running.remove(session)
+        if session.owner_tid == mine and _discard(session):
+            return session
+    alive = {thread.native_id for thread in threading.enumerate()}
+    for session in reversed(_still_running()):
+        if session.owner_tid not in alive and _discard(session):
             return session
     raise _nothing_to_disable()
 

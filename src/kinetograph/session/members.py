@@ -5,9 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeVar
 
+from kinetograph.checks import require_iterable, spelled
 from kinetograph.errors import KinetographError
 
-__all__ = ["member_of"]
+__all__ = ["member_of", "members_of"]
 
 EnumT = TypeVar("EnumT", bound=Enum)
 
@@ -30,9 +31,16 @@ def member_of(kind: type[EnumT], value: object, *, what: str) -> EnumT:
         if name is not None and spelling.upper() == name.upper():
             return member
     raise KinetographError(
-        f"{what}: expected a member of {kind.__name__}, got {value!r}",
+        f"{what}: expected a member of {kind.__name__}, got {spelled(value)}",
         hint=f"one of {', '.join(member.name for member in kind)}",
     )
+
+
+def members_of(kind: type[EnumT], values: object, *, what: str) -> frozenset[EnumT]:
+    """The members of `kind` that a set or list of them means."""
+    some = next(iter(kind)).name
+    require_iterable(what, values, kind.__name__, hint=f"for one write {{{kind.__name__}.{some}}}")
+    return frozenset(member_of(kind, value, what=what) for value in values)  # type: ignore[attr-defined]
 
 
 def _torch_member_name(kind: type[Enum], value: object) -> str | None:

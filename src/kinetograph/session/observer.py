@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.checks import require_bool, require_callable, spelled
 from kinetograph.errors import KinetographError
-from kinetograph.session.members import member_of
+from kinetograph.session.members import members_of
 from kinetograph.trace.words import RecordScope
 
 __all__ = [
@@ -71,7 +72,7 @@ class _Callback:
         self.handle = next(_handles)
         self.on_enter = on_enter
         self.on_exit = on_exit
-        self.scopes = frozenset(member_of(RecordScope, scope, what="scopes") for scope in scopes)
+        self.scopes = members_of(RecordScope, scopes, what="scopes")
         self.needs_inputs = needs_inputs
         self.sampling_probability = sampling_probability
 
@@ -133,7 +134,8 @@ class _Calls:
 
 
 errors = _Errors()
-_lock = threading.Lock()
+# One that a signal handler may take in the middle of either.
+_lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _handles = itertools.count(1)
 _global_callbacks: tuple[_Callback, ...] = ()
@@ -188,7 +190,7 @@ def remove_callback(handle: int) -> None:
     """Take a callback off again. Scopes it saw begin still get their end."""
     global _global_callbacks
     with _lock:
-        if handle not in _alive:
+        if not isinstance(handle, int) or handle not in _alive:
             raise KinetographError(
                 f"there is no callback {handle!r}", hint="pass what add_global_callback returned, once"
             )
@@ -269,9 +271,13 @@ def _make(
         raise KinetographError(
             "a callback needs on_enter, on_exit or both", hint="pass a function of one argument"
         )
-    if not 0.0 <= probability <= 1.0:
+    for name, function in (("on_enter", on_enter), ("on_exit", on_exit)):
+        if function is not None:
+            require_callable(name, function, hint=f"leave {name} out if nothing is to be called")
+    require_bool("needs_inputs", needs_inputs)
+    if not isinstance(probability, (int, float)) or not 0.0 <= probability <= 1.0:
         raise KinetographError(
-            f"sampling_probability: expected 0 to 1, got {probability!r}", hint="1.0 is every scope"
+            f"sampling_probability: expected 0 to 1, got {spelled(probability)}", hint="1.0 is every scope"
         )
     return _Callback(on_enter, on_exit, scopes, needs_inputs, probability)
 

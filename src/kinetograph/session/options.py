@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from typing import Literal
 
+from kinetograph.checks import path_text, require_bools, require_choice, require_folder, require_positive
 from kinetograph.errors import KinetographError
-from kinetograph.session.checks import require_bools, require_choice, require_positive
 from kinetograph.session.values import Value
+from kinetograph.trace.formats import require_known_suffix
 
 __all__ = ["RecordOptions"]
+
+_MOST_BYTES = 1 << 62
+_MOST_SECONDS = 1_000_000_000  # thirty years; nanoseconds of it fit an int64
 
 
 class RecordOptions(Value):
@@ -19,8 +23,9 @@ class RecordOptions(Value):
     >>> RecordOptions(crash_safe=True, directory="run")  # kill -9 loses nothing; `kinetograph recover run`
 
     A ring with neither size nor seconds holds as much as `memory_limit_bytes` allows. `directory` holds the
-    mapped files of `crash_safe` and what is spilled; None takes a new one among the system's temporary files.
-    `path` is where the trace goes if the program ends while still recording.
+    mapped files of `crash_safe`, which makes it, and what is spilled. None means among the system's temporary
+    files, for `crash_safe` in their `kinetograph-<user id>`. `path` is where the trace goes if the program
+    ends while still recording. Whether both can be written to is asked when a session starts.
     """
 
     mode: Literal["record", "ring"] = "record"
@@ -36,19 +41,20 @@ class RecordOptions(Value):
         require_choice("mode", self.mode, ("record", "ring"))
         require_choice("at_limit", self.at_limit, ("spill", "drop"))
         require_bools(self)
-        require_positive("memory_limit_bytes", self.memory_limit_bytes, (int,), "bytes")
+        require_positive("memory_limit_bytes", self.memory_limit_bytes, (int,), "bytes", most=_MOST_BYTES)
         self._check_ring()
         for name in ("directory", "path"):
-            _require_path(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                path_text(name, getattr(self, name), or_none=True)
 
     def _check_ring(self) -> None:
         if self.ring_bytes is not None:
             self._require_ring("ring_bytes")
-            require_positive("ring_bytes", self.ring_bytes, (int,), "bytes")
+            require_positive("ring_bytes", self.ring_bytes, (int,), "bytes", most=_MOST_BYTES)
             self._require_within_limit(self.ring_bytes)
         if self.ring_seconds is not None:
             self._require_ring("ring_seconds")
-            require_positive("ring_seconds", self.ring_seconds, (int, float), "seconds")
+            require_positive("ring_seconds", self.ring_seconds, (int, float), "seconds", most=_MOST_SECONDS)
 
     def _require_ring(self, name: str) -> None:
         if self.mode != "ring":
@@ -66,8 +72,25 @@ class RecordOptions(Value):
         """How much the ring may hold, whichever option said so."""
         return self.memory_limit_bytes if self.ring_bytes is None else self.ring_bytes
 
+    def usable_path(self) -> str | None:
+        """`path` from the root, for the program may change directory; raises if it cannot be written."""
+        if self.path is None:
+            return None
+        path = os.path.abspath(os.fspath(self.path))
+        require_known_suffix(path)
+        require_folder("path", os.path.dirname(path))
+        if os.path.isdir(path):
+            raise KinetographError(
+                f"path: expected a file, and {path!r} is a folder", hint="name a file in it"
+            )
+        return path
 
-def _require_path(name: str, value: object) -> None:
-    if value is None or (isinstance(value, (str, os.PathLike)) and os.fspath(value)):
-        return
-    raise KinetographError(f"{name}: expected a path or None, got {value!r}", hint=f"leave {name} out")
+    def usable_directory(self) -> str | None:
+        """`directory` from the root; raises if it cannot be written to."""
+        if self.directory is None:
+            return None
+        directory = os.path.abspath(os.fspath(self.directory))
+        # Session files get their own made for them, one level of it.
+        is_to_be_made = self.crash_safe and not os.path.lexists(directory)
+        require_folder("directory", os.path.dirname(directory) if is_to_be_made else directory)
+        return directory

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from kinetograph import _native
+from kinetograph.checks import require_bool, require_callable, require_instance, spelled
 from kinetograph.errors import KinetographError
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.config import ProfilerConfig, RecordOptions
-from kinetograph.session.members import member_of
+from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
 
@@ -37,15 +40,23 @@ class Session:
     """
 
     def __init__(
-        self, number: int, config: ProfilerConfig, scopes: int, post_process: PostProcess | None
+        self,
+        number: int,
+        config: ProfilerConfig,
+        scopes: int,
+        post_process: PostProcess | None,
+        exit_path: str | None,
     ) -> None:
         self._number = number
         self._config = config
         self._scopes = scopes
         self._post_process = post_process
         self._process = os.getpid()
-        self._stopping = threading.Lock()
+        # One that a signal handler of the same thread may take again.
+        self._stopping = threading.RLock()
         self._observer_errors = observer.errors.count
+        self.exit_path = exit_path
+        """Where the trace goes if the program ends before `stop`."""
         self.owner = threading.current_thread().name
         self.owner_tid = threading.get_native_id()
         self.all_threads = False
@@ -59,12 +70,19 @@ class Session:
         all_threads: bool = True,
         post_process: PostProcess | None = None,
     ) -> Session:
-        """Begin to record. Raises before anything happens when something asked for is not available."""
+        """Begin to record. Raises before anything happens if what is asked for is wrong or not available."""
+        require_instance("config", config, ProfilerConfig)
+        require_bool("all_threads", all_threads)
+        if post_process is not None:
+            require_callable("post_process", post_process, hint="pass a function that takes the Trace")
         require_available(config, activity_set(activities))
         mask = _scope_mask(scopes)
+        exit_path = config.recording.usable_path()
+        directory = config.recording.usable_directory()
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
-        session = cls(_start_native(config.recording, all_threads), config, mask, post_process)
+        number = _start_native(config.recording, directory, all_threads)
+        session = cls(number, config, mask, post_process, exit_path)
         session.all_threads = all_threads
         session._count_shapes(1)
         exits.watch(session)
@@ -73,12 +91,6 @@ class Session:
     @property
     def is_running(self) -> bool:
         return self._process == os.getpid() and _native.is_session_running(self._number)
-
-    @property
-    def exit_path(self) -> str | None:
-        """Where the trace goes if the program ends before `stop`."""
-        path = self._config.recording.path
-        return None if path is None else os.fspath(path)
 
     def join(self) -> None:
         """Let the calling thread take part."""
@@ -98,8 +110,7 @@ class Session:
         exits.forget(self)
         trace = Trace(native)
         self._describe(trace)
-        if self._post_process is not None:
-            self._post_process(trace)
+        self._enrich(trace)
         return trace
 
     def _require_own_process(self) -> None:
@@ -119,6 +130,19 @@ class Session:
         if self._config.report_input_shapes:
             details.count_shapes(change)
 
+    def _enrich(self, trace: Trace) -> None:
+        """An error of the program's own function is told, and costs it nothing that was recorded."""
+        if self._post_process is None:
+            return
+        try:
+            self._post_process(trace)
+        except Exception as error:
+            name = getattr(self._post_process, "__qualname__", "post_process")
+            text = f"{name} raised {spelled(error)}, so the trace may be enriched in part only"
+            trace.add_note("post_process", text)
+            # Up to the caller of disable_profiler.
+            warnings.warn(f"post_process: {text}", RuntimeWarning, stacklevel=4)
+
     def _describe(self, trace: Trace) -> None:
         trace.metadata["trace_id"] = self._config.trace_id or os.urandom(16).hex().upper()
         trace.metadata["host_name"] = os.uname().nodename
@@ -131,37 +155,44 @@ class Session:
             trace.add_note("callback", sentence)
 
 
-def _start_native(options: RecordOptions, all_threads: bool) -> int:
-    directory = "" if options.directory is None else os.fspath(options.directory)
-    is_ring = options.mode == "ring"
-    ring_bytes = options.ring_limit_bytes if options.ring_seconds is None else options.ring_bytes or 0
+def _start_native(options: RecordOptions, directory: str | None, all_threads: bool) -> int:
     try:
         return _native.start_session(
             all_threads=all_threads,
             memory_limit_bytes=options.memory_limit_bytes,
             drop_at_limit=options.at_limit == "drop",
-            # Half of the limit is for building and writing the trace.
-            ring_bytes=min(ring_bytes, options.memory_limit_bytes // 2) if is_ring else 0,
-            ring_ns=int((options.ring_seconds or 0) * 1e9),
-            spill_directory=directory,
-            session_directory=_session_directory(options) if options.crash_safe else "",
+            ring_bytes=_ring_bytes(options),
+            ring_ns=max(1, int(options.ring_seconds * 1e9)) if options.ring_seconds else 0,
+            spill_directory=directory or "",
+            session_directory=(directory or _own_directory()) if options.crash_safe else "",
         )
     except (OSError, ValueError) as error:
         raise KinetographError(
-            f"cannot record to {options.directory}: {error}", hint="name a directory that can be written to"
+            f"cannot record to {directory or 'the temporary directory'}: {error}",
+            hint="name another directory",
         ) from error
 
 
-def _session_directory(options: RecordOptions) -> str:
-    if options.directory is not None:
-        return os.path.abspath(os.fspath(options.directory))
+def _ring_bytes(options: RecordOptions) -> int:
+    """0 where no size is set: without a ring, or with one of seconds only."""
+    if options.mode != "ring" or (options.ring_seconds is not None and options.ring_bytes is None):
+        return 0
+    # Half of the limit is for building and writing the trace.
+    return max(1, min(options.ring_limit_bytes, options.memory_limit_bytes // 2))
+
+
+def _own_directory() -> str:
+    """Where session files go without a `directory`: a folder of this user's among the temporary files."""
     import tempfile
 
-    return os.path.join(tempfile.gettempdir(), f"kinetograph-{os.getuid()}")
+    directory = os.path.join(tempfile.gettempdir(), f"kinetograph-{os.getuid()}")
+    with suppress(FileExistsError):
+        os.mkdir(directory, 0o700)
+    # Everybody can make folders there, and whoever owns this one could read and change what is recorded.
+    if os.lstat(directory).st_uid != os.getuid():
+        raise OSError(f"{directory} belongs to another user")
+    return directory
 
 
 def _scope_mask(scopes: Iterable[object]) -> int:
-    mask = 0
-    for scope in scopes:
-        mask |= 1 << member_of(RecordScope, scope, what="scopes")
-    return mask
+    return sum(1 << scope for scope in members_of(RecordScope, scopes, what="scopes"))

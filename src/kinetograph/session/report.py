@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.checks import require_int, require_text
 from kinetograph.errors import KinetographError
 from kinetograph.session.members import member_of
+from kinetograph.trace.json_text import encodable
 from kinetograph.trace.words import DeviceType
 
 __all__ = ["report_event", "report_memory_usage"]
@@ -14,6 +16,9 @@ __all__ = ["report_event", "report_memory_usage"]
 # Category numbers of native/record/event.h.
 _KERNEL = 4
 _CPU_INSTANT_EVENT = 8
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_WALL_TIME = "nanoseconds of wall time, as time.time_ns() gives them"
 
 
 def report_event(
@@ -32,20 +37,24 @@ def report_event(
 
     `resource` is the queue or stream it ran on. Nothing happens without a session.
     """
-    if not isinstance(name, str):
-        raise KinetographError(f"name: expected a str, got {name!r}")
+    require_text("name", name, hint="name what ran, such as 'shader'")
+    start_ns = require_int("start_ns", start_ns, _LEAST, _MOST, hint=_WALL_TIME)
+    end_ns = require_int("end_ns", end_ns, _LEAST, _MOST, hint=_WALL_TIME)
+    device_index = require_int("device_index", device_index, -1, (1 << 31) - 1, hint="devices count from 0")
+    resource = require_int("resource", resource, _LEAST, _MOST, hint="the number of the queue or stream")
+    correlation_id = require_int(
+        "correlation_id", correlation_id, 0, (1 << 32) - 1, hint="0 is for events without one"
+    )
     if end_ns < start_ns:
         raise KinetographError(
             f"end_ns={end_ns} lies before start_ns={start_ns}", hint="both are nanoseconds of wall time"
         )
-    if not 0 <= correlation_id < 1 << 32:
-        raise KinetographError(f"correlation_id: expected 0 to 2**32 - 1, got {correlation_id!r}")
     device = member_of(DeviceType, device_type, what="device_type")
     if not _native.is_recording():
         return
     place = {"device": device_index, "stream": resource}
     _native.record_device_event(
-        name.encode("utf-8", "backslashreplace").decode(),  # lone surrogates are spelled out, as in scopes
+        encodable(name),
         _KERNEL,
         start_ns,
         end_ns,
@@ -66,16 +75,16 @@ def report_memory_usage(
     device_index: int = -1,
 ) -> None:
     """Record an allocation (`size` > 0) or a release (`size` < 0) by the calling thread, now."""
+    members = {
+        "Addr": require_int("ptr", ptr, _LEAST, (1 << 64) - 1, hint="the address, as a number"),
+        "Bytes": require_int("size", size, _LEAST, _MOST, hint="bytes; less than 0 for a release"),
+        "Total Allocated": require_int("total_allocated", total_allocated, _LEAST, _MOST, hint="bytes"),
+        "Total Reserved": require_int("total_reserved", total_reserved, _LEAST, _MOST, hint="bytes"),
+        "Device Type": int(member_of(DeviceType, device, what="device")),
+        "Device Id": require_int("device_index", device_index, -1, (1 << 31) - 1, hint="-1 is for the host"),
+    }
     if not _native.is_recording():
         return
-    members = {
-        "Addr": ptr,
-        "Bytes": size,
-        "Total Allocated": total_allocated,
-        "Total Reserved": total_reserved,
-        "Device Type": int(member_of(DeviceType, device, what="device")),
-        "Device Id": device_index,
-    }
     _native.record_instant("[memory]", _CPU_INSTANT_EVENT, True, _members_text(members))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from kinetograph.trace.words import Word
 
 __all__ = ["ProfilerState"]
 
 
-class ProfilerState(IntEnum):
+class ProfilerState(Word):
     """The kind of profiler; `KINETO` is the full one and the default."""
 
     DISABLED = 0

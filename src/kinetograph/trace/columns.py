@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kinetograph.trace.words import counted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -68,6 +70,9 @@ class Columns(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"<columns {', '.join(COLUMNS)} of {counted(len(self._native), 'event')}>"
 
     def _filler(self, name: str) -> Column:
         import numpy as np

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from kinetograph.trace.json_text import from_json
@@ -138,7 +139,7 @@ class Event:
 
     @property
     def forward_thread_id(self) -> int:
-        return int(self.args.get("Fwd thread id", 0))
+        return self._number("Fwd thread id")
 
     # What else was recorded
 
@@ -152,45 +153,51 @@ class Event:
     @property
     def value(self) -> float | None:
         """Of a counter."""
-        return self.args.get("value")
+        value = self.args.get("value")
+        return value if isinstance(value, (int, float)) else None
 
     @property
     def has_shapes(self) -> bool:
-        return "Input Dims" in self.args
+        return isinstance(self.args.get("Input Dims"), list)
 
     @property
     def shapes(self) -> list[Any]:
-        return list(self.args.get("Input Dims", ()))
+        return self._list("Input Dims")
 
     @property
     def dtypes(self) -> list[str]:
-        return list(self.args.get("Input type", ()))
+        return self._list("Input type")
 
     @property
     def strides(self) -> list[Any]:
-        return list(self.args.get("Input Strides", ()))
+        return self._list("Input Strides")
 
     @property
     def concrete_inputs(self) -> list[Any]:
-        return list(self.args.get("Concrete Inputs", ()))
+        return self._list("Concrete Inputs")
 
     @property
     def has_stack(self) -> bool:
-        return bool(self.args.get("Call stack"))
+        return bool(self.stack)
 
     @property
     def stack(self) -> list[str]:
         """The frames that led here, innermost first."""
-        return [frame for frame in self.args.get("Call stack", "").split(";") if frame]
+        stack = self.args.get("Call stack")
+        return [frame for frame in stack.split(";") if frame] if isinstance(stack, str) else []
 
     @property
     def has_module_hierarchy(self) -> bool:
-        return bool(self.args.get("Module Hierarchy"))
+        return bool(self.module_hierarchy)
 
     @property
     def module_hierarchy(self) -> list[str]:
-        hierarchy = self.args.get("Module Hierarchy", ())
-        return hierarchy.split(".") if isinstance(hierarchy, str) else list(hierarchy)
+        hierarchy = self.args.get("Module Hierarchy")
+        return (
+            hierarchy.split(".")
+            if hierarchy and isinstance(hierarchy, str)
+            else self._list("Module Hierarchy")
+        )
 
     @property
     def backend(self) -> str:
@@ -198,7 +205,17 @@ class Event:
 
     @property
     def flops(self) -> int:
-        return int(self.args.get("flops", 0))
+        return self._number("flops")
+
+    # Anybody may use these keys for other things: what has the wrong type was not recorded.
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.args.get(key)
+        return list(value) if isinstance(value, list) else []
+
+    def _number(self, key: str) -> int:
+        value = self.args.get(key)
+        return int(value) if isinstance(value, (int, float)) and isfinite(value) else 0
 
     def _at(self, row: int) -> Event | None:
         return None if row < 0 else Event(self.trace, row)

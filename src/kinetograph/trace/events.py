@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 from kinetograph.trace.event import Event
+from kinetograph.trace.words import counted
 
 if TYPE_CHECKING:
     from kinetograph.trace.trace import Trace
@@ -36,4 +37,4 @@ class Events(Sequence[Event]):
         return (Event(self._trace, row) for row in self._rows)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} events>"
+        return f"<{counted(len(self), 'event')}>"

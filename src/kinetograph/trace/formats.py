@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
+from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, NotAvailable
 
-__all__ = ["saver_for"]
+__all__ = ["require_known_suffix", "saver_for"]
 
 Saver = Callable[[Any, str | PathLike[str]], None]
 
@@ -21,10 +22,18 @@ _LATER = (".pftrace", ".perfetto-trace", ".folded")
 
 def saver_for(path: str | PathLike[str]) -> Saver:
     """The function `save(trace, path)` for the suffix of this path."""
-    name = fspath(path)
+    return _save_function(_module_for(path_text("path", path)))
+
+
+def require_known_suffix(path: str) -> None:
+    """Raise what `saver_for` would, without importing anything."""
+    _module_for(path)
+
+
+def _module_for(name: str) -> str:
     for suffix, module in _SAVERS.items():
         if name.endswith(suffix):
-            return _save_function(module)
+            return module
     known = " or ".join(_SAVERS)
     if name.endswith(_LATER):
         raise NotAvailable(f"cannot write {name!r}: this format is not available yet", hint=f"write {known}")

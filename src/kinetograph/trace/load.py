@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from os import PathLike, fspath
-from typing import IO
+from io import BufferedReader
+from os import PathLike
 
 from kinetograph import _native
+from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, TraceFormatError
 from kinetograph.trace.trace import Trace
 
@@ -23,19 +24,19 @@ def load(path: str | PathLike[str]) -> Trace:
     >>> kg.load("trace.json.gz").events[0].name
     'aten::add_'
     """
+    name = path_text("path", path)
     try:
-        with open(path, "rb") as file:
+        with open(name, "rb") as file:
             return Trace(_native.Trace.read_chrome_json(_reader(file)))
     except _native.ParseError as error:
-        raise _no_trace(fspath(path), *error.args) from None
+        raise _no_trace(name, *error.args) from None
     except OSError as error:
-        raise KinetographError(f"cannot read {fspath(path)!r}: {error.strerror or error}") from error
+        raise KinetographError(f"cannot read {name!r}: {error.strerror or error}") from error
 
 
-def _reader(file: IO[bytes]) -> Callable[[], bytes]:
-    magic = file.read(len(_GZIP_MAGIC))
-    file.seek(0)
-    if magic != _GZIP_MAGIC:
+def _reader(file: BufferedReader) -> Callable[[], bytes]:
+    # Not read and seek: it may be a pipe.
+    if not file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
         return partial(file.read, _PIECE_BYTES)
     # Here, for it brings zlib or isal, and `import kinetograph` loads this module.
     from kinetograph.trace.gunzip import Gunzip

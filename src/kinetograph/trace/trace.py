@@ -7,13 +7,15 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from kinetograph import _native
+from kinetograph.checks import require_text
+from kinetograph.errors import KinetographError
 from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
-from kinetograph.trace.json_text import from_json, to_json
-from kinetograph.trace.words import DeviceType
+from kinetograph.trace.json_text import encodable, from_json, to_json
+from kinetograph.trace.words import RESERVED_METADATA, DeviceType, counted
 
-__all__ = ["Note", "Process", "Trace", "Track"]
+__all__ = ["Note", "Process", "Trace", "Track", "require_free_key"]
 
 
 class Note(NamedTuple):
@@ -53,7 +55,8 @@ class Metadata(MutableMapping[str, Any]):
         return from_json(dict(self._native.metadata())[key])
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._native.set_metadata(key, to_json(value))
+        require_free_key(key)
+        self._native.set_metadata(encodable(key), _json_of(key, value))
 
     def __delitem__(self, key: str) -> None:
         raise TypeError("metadata of a trace can be replaced but not deleted")
@@ -119,7 +122,9 @@ class Trace:
         return [Note(kind, text) for kind, text in self.native.notes()]
 
     def add_note(self, kind: str, text: str) -> None:
-        self.native.add_note(kind, text)
+        require_text("kind", kind, hint="one word, such as 'partial'")
+        require_text("text", text, hint="one sentence")
+        self.native.add_note(encodable(kind), encodable(text))
 
     @property
     def metadata(self) -> Metadata:
@@ -151,13 +156,44 @@ class Trace:
         saver_for(path)(self, path)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self)} events on {len(self.native.tracks())} tracks>"
+        return f"<Trace of {counted(len(self), 'event')} on {counted(len(self.native.tracks()), 'track')}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as the file that it would be, so that workers can send theirs."""
+        pieces: list[bytes] = []
+        self.native.write_chrome_json(pieces.append, "")
+        return _from_chrome_json, (b"".join(pieces),)
+
+
+def _from_chrome_json(text: bytes) -> Trace:
+    pieces = [text]
+    return Trace(_native.Trace.read_chrome_json(lambda: pieces.pop() if pieces else b""))
 
 
 def _tracks(native: _native.Trace, processes: list[Process]) -> Iterator[Track]:
     for process, tid, name, _sort_index, parent, device_type, device_index in native.tracks():
         thread = None if parent < 0 else parent
         yield Track(processes[process], _scalar(tid), name, thread, _device(device_type), device_index)
+
+
+def require_free_key(key: str) -> None:
+    """Raise for a top-level key of the file that the writer fills itself; it would stand there twice."""
+    require_text("key", key, hint="keys of a JSON object are strings")
+    if key in RESERVED_METADATA:
+        raise KinetographError(
+            f"metadata[{key!r}]: this key of the file is written from the trace itself",
+            hint=f"name it {'user.' + key!r}",
+        )
+
+
+def _json_of(key: str, value: object) -> str:
+    try:
+        return to_json(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise KinetographError(
+            f"metadata[{key!r}]: expected a value that JSON has, got {type(value).__name__}: {error}",
+            hint="pass text, numbers, lists and dicts of them, or None; str(value) makes text of anything",
+        ) from None
 
 
 def _scalar(text: str) -> int | str:

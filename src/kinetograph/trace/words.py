@@ -1,10 +1,22 @@
-"""The numbers that columns of a trace hold, by name. They reach files, so they never change."""
+"""The numbers that columns of a trace hold, by name. They reach files, so they never change.
+
+Also how a number of things is said.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["RESERVED_ARGUMENTS", "DeviceType", "EventFlag", "EventKind", "RecordScope"]
+__all__ = [
+    "RESERVED_ARGUMENTS",
+    "RESERVED_METADATA",
+    "DeviceType",
+    "EventFlag",
+    "EventKind",
+    "RecordScope",
+    "Word",
+    "counted",
+]
 
 # Arguments that are columns of a trace, or ids which only its JSON has; native/format/kineto_words.h has them
 # too. A file that gives one to an event means the column, so the `args` of an event never hold them.
@@ -24,7 +36,39 @@ RESERVED_ARGUMENTS = frozenset(
 )
 
 
-class EventKind(IntEnum):
+# Top-level keys of a file that are not metadata, but written from the trace itself.
+RESERVED_METADATA = frozenset(
+    {
+        "baseTimeNanoseconds",
+        "deviceProperties",
+        "displayTimeUnit",
+        "kinetograph",
+        "schemaVersion",
+        "traceEvents",
+        "traceName",
+    }
+)
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    >>> counted(1, "track"), counted(2450, "event")
+    ('1 track', '2,450 events')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+class Word(IntEnum):
+    """A number that is printed as the word for it."""
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self), spec) if spec else str(self)
+
+
+class EventKind(Word):
     """What form an event has."""
 
     SPAN = 0
@@ -33,14 +77,14 @@ class EventKind(IntEnum):
     MEMORY = 3
 
 
-class EventFlag(IntEnum):
+class EventFlag(Word):
     """Bits of the `flags` column."""
 
     UNFINISHED = 1
     ASYNC = 2
 
 
-class RecordScope(IntEnum):
+class RecordScope(Word):
     """Which part of a program a recorded function belongs to; PyTorch's numbers."""
 
     FUNCTION = 0
@@ -55,7 +99,7 @@ class RecordScope(IntEnum):
     STATIC_RUNTIME_MODEL = 9
 
 
-class DeviceType(IntEnum):
+class DeviceType(Word):
     """The kind of device an event ran on; PyTorch's numbers."""
 
     CPU = 0

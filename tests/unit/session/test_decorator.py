@@ -174,21 +174,25 @@ def test_a_session_may_start_or_stop_inside_the_function() -> None:
     assert [(event.name, event.finished) for event in trace.events] == [("around", False)]
 
 
-def test_builtins_partials_callables_and_classes_can_be_decorated() -> None:
+def test_builtins_partials_and_callables_can_be_decorated() -> None:
     length = kg.scope("len")(len)
     partial = kg.scope("partial")(functools.partial(max, 1))
     callable_object = kg.scope("callable")(Class())
-    made = kg.scope("class")(dict)
     with recording() as window:
         assert length([1, 2]) == 2
         assert partial(2) == 2
         assert callable_object(9) == 9
-        assert made(a=1) == {"a": 1}
-    assert [name for name in names(window.trace) if name != "call"] == ["len", "partial", "callable", "class"]
+    assert [name for name in names(window.trace) if name != "call"] == ["len", "partial", "callable"]
+
+
+def test_a_class_is_refused_for_it_would_be_one_no_more() -> None:
+    with pytest.raises(KinetographError, match="decorates functions, got the class Class") as caught:
+        kg.scope("x")(Class)
+    assert "__init__" in str(caught.value.hint)
 
 
 def test_what_cannot_be_called_cannot_be_decorated() -> None:
-    with pytest.raises(KinetographError, match="a scope decorates functions, got 3"):
+    with pytest.raises(KinetographError, match=r"@kg\.scope: expected a function, got 3"):
         kg.scope("x")(3)
 
 

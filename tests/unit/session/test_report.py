@@ -89,7 +89,7 @@ def test_arguments_of_any_type_become_json(value: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": 3}, "name: expected a str, got 3"),
+        ({"name": 3}, "name: expected a string, got 3"),
         ({"end_ns": 0}, "end_ns=0 lies before start_ns=1"),
         ({"correlation_id": -1}, "correlation_id: expected 0 to"),
         ({"correlation_id": 1 << 32}, "correlation_id: expected 0 to"),

@@ -82,4 +82,4 @@ def test_events_keep_their_trace_alive() -> None:
 
 
 def test_it_shows_what_it_is(result: kg.ProfilerResult) -> None:
-    assert repr(result) == "<ProfilerResult of <Trace of 4 events on 1 tracks>>"
+    assert repr(result) == "<ProfilerResult of <Trace of 4 events on 1 track>>"

@@ -143,7 +143,7 @@ def test_args_are_a_text_and_metadata_are_values() -> None:
 
 
 def test_args_must_be_text() -> None:
-    with pytest.raises(KinetographError, match="args: expected a str, got 3"):
+    with pytest.raises(KinetographError, match="args: expected a string, got 3"):
         kg.scope("x", 3)
 
 
