@@ -154,12 +154,18 @@ ClockFit ClockFit::from_anchors(const MeasuredAnchor& life, const MeasuredAnchor
     fit.origin_ticks_ = start.ticks;
     fit.origin_ns_ = start.wall_ns;
     fit.multiplier_ = std::llround(rate * double(uint64_t(1) << shift));
-    fit.error_ns_ =
-        std::llround(std::ceil(double(start.uncertainty_ticks) * rate + rate_doubt * session_ns)) + 1;
+    fit.rate_doubt_ = rate_doubt;
+    fit.fixed_error_ns_ = std::llround(std::ceil(double(start.uncertainty_ticks) * rate)) + 1;
+    fit.extend_to(stop.ticks);
     fit.wall_drift_ns_ = (stop.wall_ns - stop.raw_ns) - (start.wall_ns - start.raw_ns);
     // NTP slews by at most 500 ppm; more than that in so short a time is a step.
     fit.wall_stepped_ = std::abs(double(fit.wall_drift_ns_)) > 1e6 + 6e-4 * session_ns;
     return fit;
+}
+
+void ClockFit::extend_to(uint64_t last_tick) noexcept {
+    const double distance_ns = std::abs(double(int64_t(last_tick - origin_ticks_))) * ns_per_tick();
+    error_ns_ = fixed_error_ns_ + std::llround(std::min(rate_doubt_ * distance_ns, 1e18));
 }
 
 }  // namespace kinetograph::base

@@ -94,6 +94,8 @@ public:
     double ns_per_tick() const noexcept { return double(multiplier_) / double(uint64_t(1) << shift); }
     // How far a converted time may lie from CLOCK_MONOTONIC_RAW plus the session's offset.
     int64_t error_ns() const noexcept { return error_ns_; }
+    // The fit will be used up to here, beyond the anchors it was made of: the doubt grows with the distance.
+    void extend_to(uint64_t last_tick) noexcept;
     // How much CLOCK_REALTIME moved against CLOCK_MONOTONIC_RAW during the session: slew or step.
     int64_t wall_drift_ns() const noexcept { return wall_drift_ns_; }
     bool wall_stepped() const noexcept { return wall_stepped_; }
@@ -106,6 +108,8 @@ private:
     uint64_t origin_ticks_ = 0;
     int64_t origin_ns_ = 0;
     int64_t multiplier_ = int64_t(1) << shift;
+    double rate_doubt_ = 0;
+    int64_t fixed_error_ns_ = 0;
     int64_t error_ns_ = 0;
     int64_t wall_drift_ns_ = 0;
     bool wall_stepped_ = false;

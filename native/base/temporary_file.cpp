@@ -1,6 +1,7 @@
 #include "base/temporary_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +16,12 @@ int open_unlinked(const std::string& directory) {
     descriptor = mkostemp(name.data(), O_CLOEXEC);
     if (descriptor >= 0) unlink(name.c_str());
     return descriptor;
+}
+
+FileIdentity identity_of(int descriptor) {
+    struct stat info{};
+    if (descriptor < 0 || fstat(descriptor, &info) != 0) return {};
+    return {uint64_t(info.st_dev), uint64_t(info.st_ino)};
 }
 
 std::string temporary_directory() {

@@ -10,6 +10,13 @@
 namespace nb = nanobind;
 
 NB_MODULE(_native, module) {
+    // The recorder is one per process, and so are its scopes: a second interpreter would take them from the
+    // first.
+    static auto* const internals_of_main = nb::detail::internals;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        nb::detail::internals = internals_of_main;  // which nanobind has just replaced
+        throw nb::import_error("kinetograph records the main interpreter only");
+    }
     nb::set_leak_warnings(false);  // shared scopes live until the process ends, on purpose
     module.attr("RECORD_ABI") = KINETOGRAPH_RECORD_ABI;
     if (kinetograph::bind::add_hooks(module.ptr()) != 0 ||

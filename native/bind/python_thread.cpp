@@ -48,10 +48,7 @@ uintptr_t make_context(PyThreadState* state) {
     return reinterpret_cast<uintptr_t>(state->context);
 }
 
-record::Lane& open_lane(record::ThreadBuffer& thread, uintptr_t context) {
-    bool is_new = false;
-    record::Lane& lane = record::lane_of(thread, context, &is_new);
-    if (!is_new) return lane;
+void name_lane(uint16_t lane) {
     ask_quietly([&] {
         nb::object modules = nb::module_::import_("sys").attr("modules");
         nb::object asyncio = modules.attr("get")("asyncio");
@@ -61,7 +58,6 @@ record::Lane& open_lane(record::ThreadBuffer& thread, uintptr_t context) {
         record_name(task.attr("get_name")(),
                     [&](std::string_view name) { record::Recorder::instance().set_lane_name(lane, name); });
     });
-    return lane;
 }
 
 }  // namespace kinetograph::bind

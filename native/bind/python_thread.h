@@ -10,13 +10,12 @@ namespace kinetograph::bind {
 // Names a thread the recorder has not met before, as Python's threading calls it.
 void name_new_thread();
 
-// The buffer of this thread if a session records it, else nullptr.
+// The buffer of this thread if a session records it, else nullptr. Good until Python code runs: that may
+// fork, and in the child there is no such buffer.
 inline record::ThreadBuffer* recording_python_thread() {
-    const bool is_new = record::current_thread == nullptr;
-    record::ThreadBuffer* thread = record::recording_thread();
-    if (is_new) [[unlikely]]
+    if (record::current_thread == nullptr) [[unlikely]]
         name_new_thread();
-    return thread;
+    return record::recording_thread();
 }
 
 // Gives the thread a context of its own, if nothing has asked for one yet, and returns it.
@@ -30,14 +29,7 @@ inline uintptr_t current_context() {
     return make_context(state);
 }
 
-// The lane of the running task; a lane that is new to it is named after it.
-record::Lane& open_lane(record::ThreadBuffer& thread, uintptr_t context);
-
-inline record::Lane& current_lane(record::ThreadBuffer& thread) {
-    const uintptr_t context = current_context();
-    if (thread.lane->context == context) [[likely]]
-        return *thread.lane;
-    return open_lane(thread, context);
-}
+// Names a lane after the asyncio task that runs, if one does.
+void name_lane(uint16_t lane);
 
 }  // namespace kinetograph::bind

@@ -63,24 +63,31 @@ bool begin(ScopeObject* scope, uint32_t bits) {
         if (!call_hook(Hook::observe_enter, self)) return false;
     if (!(bits & record::active_sessions)) return true;
     record::ThreadBuffer* thread = recording_python_thread();
+    if (thread && scope->details != Py_None) [[unlikely]] {
+        if (!call_hook(Hook::describe_enter, self)) return false;
+        thread = recording_python_thread();
+    }
     if (!thread) {
         record::current_thread->unrecorded.fetch_add(1, std::memory_order_relaxed);
         return true;
     }
-    const uint32_t name = name_id_of(scope);
-    if (scope->details != Py_None) [[unlikely]]
-        if (!call_hook(Hook::describe_enter, self)) return false;
-    record::begin_scope(*thread, current_lane(*thread), name, scope->meta);
+    bool is_new_lane = false;
+    record::Lane& lane = record::lane_of(*thread, current_context(), &is_new_lane);
+    record::begin_scope(*thread, lane, name_id_of(scope), scope->meta);
+    if (is_new_lane) [[unlikely]]
+        name_lane(lane.number);
     return true;
 }
 
 namespace {
 
-bool end_with_details(ScopeObject* scope, record::ThreadBuffer& thread, uint64_t now) {
+bool end_with_details(ScopeObject* scope, uint64_t now) {
     PyObject* text = call_hook_for_result(Hook::describe_exit, reinterpret_cast<PyObject*>(scope));
     const char* payload = text && PyBytes_Check(text) ? PyBytes_AS_STRING(text) : nullptr;
     const size_t bytes = payload ? size_t(PyBytes_GET_SIZE(text)) : 0;
-    record::end_out_of_order(thread, current_lane(thread), scope->name_id, now, payload, bytes);
+    if (record::ThreadBuffer* thread = recording_python_thread())
+        record::end_out_of_order(*thread, record::lane_of(*thread, current_context()), scope->name_id, now,
+                                 payload, bytes);
     Py_XDECREF(text);
     return !PyErr_Occurred();
 }
@@ -92,8 +99,8 @@ bool end(ScopeObject* scope, uint32_t bits) {
     if (bits & record::active_sessions) {
         if (record::ThreadBuffer* thread = recording_python_thread()) {
             if (scope->details == Py_None) [[likely]]
-                record::end_scope(*thread, current_lane(*thread), scope->name_id, now);
-            else if (!end_with_details(scope, *thread, now))
+                record::end_scope(*thread, record::lane_of(*thread, current_context()), scope->name_id, now);
+            else if (!end_with_details(scope, now))
                 return false;
         }
     }
@@ -132,6 +139,9 @@ struct BoundOnce {
 PyObject* bound_once_get(PyObject* self, PyObject* scope, PyObject*) {
     auto* descriptor = reinterpret_cast<BoundOnce*>(self);
     if (!scope) return Py_NewRef(self);
+    if (!is_scope(scope)) [[unlikely]]
+        return PyErr_Format(PyExc_TypeError, "%s belongs to scopes, not to %.200s",
+                            descriptor->method->ml_name, Py_TYPE(scope)->tp_name);
     PyObject* bound = reinterpret_cast<ScopeObject*>(scope)->*(descriptor->bound);
     return bound ? Py_NewRef(bound) : PyCFunction_New(descriptor->method, scope);
 }

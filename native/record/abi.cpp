@@ -9,8 +9,25 @@ namespace kinetograph::record {
 
 namespace {
 
-// Native callers have no asyncio: one context, the thread itself. It differs from every Python context.
-constexpr uintptr_t native_context = 1;
+// Native code runs inside whatever Python runs: its scopes lie on the lane of that task.
+Lane& running_lane(ThreadBuffer& thread) {
+    return *thread.lane;
+}
+
+bool has_open(const Lane& lane, uint32_t name) {
+    for (uint32_t i = lane.depth; i-- > 0;)
+        if (uint32_t(lane.entries[i].name_and_meta.load(std::memory_order_relaxed) >> 32) == name)
+            return true;
+    return false;
+}
+
+// Where the scope was begun: mostly here, else on the lane of a task that gave way meanwhile.
+Lane& lane_that_has(ThreadBuffer& thread, uint32_t name) {
+    if (has_open(running_lane(thread), name)) return running_lane(thread);
+    for (const auto& lane : thread.lanes)
+        if (has_open(*lane, name)) return *lane;
+    return running_lane(thread);
+}
 
 ThreadBuffer* listening_thread() {
     return active.load(std::memory_order_relaxed) & active_sessions ? recording_thread() : nullptr;
@@ -22,14 +39,13 @@ uint32_t intern(const char* text, size_t bytes) {
 
 void begin(uint32_t name, uint8_t category, uint8_t scope) {
     if (ThreadBuffer* thread = listening_thread())
-        begin_scope(*thread, lane_of(*thread, native_context), name,
-                    open_meta(Category(category), RecordScope(scope)));
+        begin_scope(*thread, running_lane(*thread), name, open_meta(Category(category), RecordScope(scope)));
 }
 
 void end(uint32_t name) {
     const uint64_t now = base::ticks();
     if (ThreadBuffer* thread = listening_thread())
-        end_scope(*thread, lane_of(*thread, native_context), name, now);
+        end_scope(*thread, lane_that_has(*thread, name), name, now);
 }
 
 void append_event(const kinetograph_event& event, RecordKind kind) {

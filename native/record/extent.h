@@ -83,7 +83,9 @@ struct SessionFileHeader {
     base::ClockAnchor process;
     int64_t process_uncertainty_ticks;
     std::atomic<uint64_t> dropped;
+    std::atomic<uint64_t> keep_from;  // what ended before this tick has left the ring
     char command[256];
+    char boot_id[40];  // tells whether the ticks still run as they did
 };
 inline constexpr char session_file_magic[8] = "KGSESS1";
 inline constexpr uint32_t session_file_version = 1;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "base/temporary_file.h"
 
@@ -174,7 +175,8 @@ Segment* SlabPool::map_anonymous(size_t bytes) {
 
 Segment* SlabPool::map_file(BackingFile& file, size_t bytes) {
     // Reserved before it is mapped: writing to a hole on a full disk would be SIGBUS in the user's program.
-    if (posix_fallocate(file.descriptor, off_t(file.bytes), off_t(bytes)) != 0) {
+    if (base::identity_of(file.descriptor) != file.identity ||
+        posix_fallocate(file.descriptor, off_t(file.bytes), off_t(bytes)) != 0) {
         disk_full_ = true;
         return nullptr;
     }
@@ -190,15 +192,17 @@ Segment* SlabPool::map_file(BackingFile& file, size_t bytes) {
 bool SlabPool::open_spill_file() {
     if (spill_file_.is_open()) return true;
     const std::string directory = limits_.directory.empty() ? base::temporary_directory() : limits_.directory;
-    spill_file_ = {base::open_unlinked(directory), 0, ++files_};
-    if (!spill_file_.is_open()) return false;
+    const int descriptor = base::open_unlinked(directory);
+    if (descriptor < 0) return false;
+    spill_file_ = {descriptor, 0, ++files_, base::identity_of(descriptor)};
     spill_on_tmpfs_ = is_tmpfs(spill_file_.descriptor);
     return true;
 }
 
 // What is mapped stays mapped; only new memory does not come from this file any more.
 void SlabPool::close_spill_file() {
-    if (spill_file_.is_open()) close(spill_file_.descriptor);
+    if (spill_file_.is_open() && base::identity_of(spill_file_.descriptor) == spill_file_.identity)
+        close(spill_file_.descriptor);
     spill_file_ = {};
     spill_on_tmpfs_ = false;
 }
@@ -237,7 +241,7 @@ void SlabPool::set_limits(const PoolLimits& limits) {
 }
 
 void SlabPool::use_session_file(int descriptor) {
-    session_file_ = {descriptor, session_header_bytes, ++files_};
+    session_file_ = {descriptor, session_header_bytes, ++files_, base::identity_of(descriptor)};
     collect_free_slabs();
 }
 
@@ -249,6 +253,7 @@ void SlabPool::shrink() {
     ++keeper_generation_;
     keeper_runs_ = false;
     keeper_wakes_->notify_all();
+    anonymous_bytes_ -= std::exchange(keeper_holds_bytes_, 0);
     resting_.clear();
     rooms_.clear();
     close_spill_file();
@@ -284,6 +289,7 @@ void SlabPool::forget_everything() {
     close_spill_file();
     session_file_ = {};
     disk_full_ = keeper_runs_ = false;
+    keeper_holds_bytes_ = 0;
     ++keeper_generation_;
     keeper_wakes_ = new std::condition_variable;  // the old one may remember a waiter that exists no more
 }
@@ -333,13 +339,17 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
     if (!segment) return false;
     // Nobody knows this memory yet, so its pages can be made ready without the lock.
     const uint64_t generation = keeper_generation_;
+    keeper_holds_bytes_ = segment->file == 0 ? segment->bytes : 0;
     lock.unlock();
     populate(segment->memory, segment->bytes);
     lock.lock();
-    if (generation == keeper_generation_)
+    if (generation == keeper_generation_) {
+        keeper_holds_bytes_ = 0;
         adopt(std::move(segment));
-    else
-        unmap(segment.get());
+    } else {
+        munmap(segment->memory,
+               segment->bytes);  // the sessions it was for are over, and it is not counted any more
+    }
     return true;
 }
 

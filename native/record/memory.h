@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_file.h"
 #include "record/extent.h"
 
 namespace kinetograph::record {
@@ -25,6 +26,7 @@ struct BackingFile {
     int descriptor = -1;
     size_t bytes = 0;
     uint64_t number = 0;
+    base::FileIdentity identity{};
     bool is_open() const { return descriptor >= 0; }
 };
 
@@ -89,6 +91,7 @@ public:
     size_t anonymous_bytes() const { return anonymous_bytes_; }
     bool spilled_to_memory() const { return spill_on_tmpfs_; }
     bool disk_full() const { return disk_full_; }
+    bool uses_files() const { return session_file_.is_open() || spill_file_.is_open(); }
 
 private:
     Slab* take_slab();
@@ -129,6 +132,7 @@ private:
     // one.
     bool keeper_runs_ = false;
     uint64_t keeper_generation_ = 0;
+    size_t keeper_holds_bytes_ = 0;  // of memory it makes ready and nobody has yet
     std::condition_variable* keeper_wakes_ = new std::condition_variable;
 };
 

@@ -12,7 +12,7 @@
 namespace kinetograph::record {
 
 std::atomic<uint32_t> active{0};
-thread_local ThreadBuffer* current_thread = nullptr;
+constinit thread_local ThreadBuffer* current_thread = nullptr;
 
 namespace {
 
@@ -115,6 +115,7 @@ void Recorder::start_clean_in_child() {
     leases_ = 0;
     session_file_users_ = 0;
     threads_.clear();
+    dead_threads_.clear();
     if (session_file_) session_file_->abandon();
     session_file_.reset();
     pool_.forget_everything();
@@ -238,10 +239,13 @@ Recording Recorder::stop(SessionId id) {
     note_losses(session, recording);
 
     ++leases_;
-    recording.release = [this, retained = std::move(retained)] { give_back(retained); };
     exhausted_.store(false, std::memory_order_relaxed);
     if (!session.options.session_directory.empty()) --session_file_users_;
-    close_session_file_if_unused();
+    // A process killed while it builds its trace still has the file to recover from.
+    recording.release = [this, retained = std::move(retained), file = close_session_file_if_unused()] {
+        give_back(retained);
+        if (file) file->remove();
+    };
     if (sessions_.empty())
         rest_after_last_session();
     else
@@ -386,16 +390,16 @@ void Recorder::journal_string(uint32_t id, std::string_view text) {
     string_extent_.header->state.store(used + bytes, std::memory_order_release);
 }
 
-// Called under the lock. The mapping lives on while buffers or recordings are in it; only the name goes.
-void Recorder::close_session_file_if_unused() {
-    if (!session_file_ || session_file_users_ != 0) return;
+// Called under the lock. The mapping lives on while buffers or recordings are in it; the caller removes the
+// name.
+std::shared_ptr<SessionFile> Recorder::close_session_file_if_unused() {
+    if (!session_file_ || session_file_users_ != 0) return nullptr;
     for (const ExtentRef& extent : string_extents_) pool_.release(extent);
     string_extents_.clear();
     string_extent_ = {};
-    session_file_->remove();
-    session_file_.reset();
     pool_.use_session_file(-1);
     move_all_to_new_memory();
+    return std::move(session_file_);
 }
 
 std::vector<SessionInfo> Recorder::sessions() const {
@@ -415,27 +419,27 @@ bool Recorder::is_running(SessionId id) const {
 
 void Recorder::set_thread_name(std::string_view name) {
     ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
-    bool in_session_file = false;
     {
         std::lock_guard lock(mutex_);
         thread.name = name;
-        in_session_file = session_file_ != nullptr;
     }
-    if (in_session_file) append_thread_name(thread);
+    thread.name_id = 0;
+    refresh_name_id(thread);
+    if (!recording_thread()) return;
+    std::lock_guard lock(mutex_);
+    if (session_file_) write_thread_name(thread);
 }
 
-// For session files, which have no other place for it.
-void Recorder::append_thread_name(ThreadBuffer& thread) {
-    if (thread.name.empty() || !recording_thread()) return;
-    const uint64_t now = base::ticks();
-    append(thread, {now, now, intern(thread.name), RecordKind::thread_name, 0, 0, 0, 0, 0, 0});
+// By the owner, without the recorder's lock, which comes after that of the strings.
+void Recorder::refresh_name_id(ThreadBuffer& thread) {
+    if (!thread.name.empty() && !strings_.is_valid(thread.name_id)) thread.name_id = intern(thread.name);
 }
 
-void Recorder::set_lane_name(const Lane& lane, std::string_view name) {
+void Recorder::set_lane_name(uint16_t lane, std::string_view name) {
     ThreadBuffer* thread = recording_thread();
     if (!thread) return;
     const uint64_t now = base::ticks();
-    append(*thread, {now, now, intern(name), RecordKind::lane_name, 0, 0, 0, lane.number, 0, 0});
+    append(*thread, {now, now, intern(name), RecordKind::lane_name, 0, 0, 0, lane, 0, 0});
 }
 
 // On a buffer of its own, so that nothing of it is ever seen.

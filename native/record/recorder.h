@@ -52,7 +52,7 @@ public:
     uint32_t intern(std::string_view text) { return strings_.intern(text); }
     // Names the calling thread in the traces of every session that sees it.
     void set_thread_name(std::string_view name);
-    void set_lane_name(const Lane& lane, std::string_view name);
+    void set_lane_name(uint16_t lane, std::string_view name);
 
     // What one recorded scope costs here, measured once: for the note on the cost of recording.
     static double scope_cost_ns();
@@ -95,11 +95,12 @@ private:
     void remove_member(ThreadBuffer& thread);
     void apply_limits();
     void open_session_file(const std::string& directory);
-    void close_session_file_if_unused();
+    std::shared_ptr<SessionFile> close_session_file_if_unused();
     void move_to_new_memory(ThreadBuffer& thread);
     void move_all_to_new_memory();
     void journal_string(uint32_t id, std::string_view text);
-    void append_thread_name(ThreadBuffer& thread);
+    void refresh_name_id(ThreadBuffer& thread);
+    void write_thread_name(ThreadBuffer& thread);
     void give_back(const std::vector<ExtentRef>& extents);
     void fill(ThreadBuffer& thread);
     void forget_open_scopes(ThreadBuffer& thread);
@@ -127,6 +128,7 @@ private:
     SessionId next_session_ = 1;
     std::unordered_map<uint32_t, std::unique_ptr<ThreadBuffer>> threads_;
     uint32_t next_thread_ = 1;
+    std::vector<ThreadBuffer*> dead_threads_;  // that sessions or their extents still need
     std::deque<Filled> filled_;
     size_t extent_bytes_ = 0;
     uint64_t unrecorded_by_dead_threads_ = 0;

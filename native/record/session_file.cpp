@@ -24,11 +24,20 @@ namespace {
     throw std::system_error(errno, std::generic_category(), what + " " + path);
 }
 
-void copy_command_line(char (&into)[256]) {
-    const int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    const ssize_t bytes = read(descriptor, into, sizeof into - 1);
+ssize_t read_small_file(const char* path, char* into, size_t room) {
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return 0;
+    const ssize_t bytes = read(descriptor, into, room - 1);
     close(descriptor);
+    return bytes;
+}
+
+void read_boot_id(char (&into)[40]) {
+    read_small_file("/proc/sys/kernel/random/boot_id", into, sizeof into);
+}
+
+void copy_command_line(char (&into)[256]) {
+    const ssize_t bytes = read_small_file("/proc/self/cmdline", into, sizeof into);
     for (ssize_t i = 0; i + 1 < bytes; ++i)
         if (into[i] == '\0') into[i] = ' ';
 }
@@ -42,6 +51,7 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
             session_file_suffix;
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) fail("cannot create", path_);
+    identity_ = base::identity_of(descriptor_);
     const int error = posix_fallocate(descriptor_, 0, session_header_bytes);
     void* memory = MAP_FAILED;
     if (error == 0)
@@ -62,12 +72,13 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
     header_->process = base::process_anchor();
     header_->process_uncertainty_ticks = base::process_anchor().uncertainty_ticks;
     copy_command_line(header_->command);
+    read_boot_id(header_->boot_id);
     std::memcpy(header_->magic, session_file_magic, sizeof header_->magic);
 }
 
 SessionFile::~SessionFile() {
     if (header_) munmap(header_, session_header_bytes);
-    if (descriptor_ >= 0) close(descriptor_);
+    if (descriptor_ >= 0 && base::identity_of(descriptor_) == identity_) close(descriptor_);
 }
 
 void SessionFile::remove() {
@@ -203,6 +214,18 @@ uint64_t latest_tick(const Recording& recording, uint64_t latest) {
     return latest;
 }
 
+// The far end of the rate. On the machine that recorded, since the same boot, now is the best there is: the
+// process may have died long after its last anchor.
+base::MeasuredAnchor far_anchor(const SessionFileHeader& header, const base::ClockAnchor& latest) {
+    char boot_id[40] = {};
+    read_boot_id(boot_id);
+    const base::MeasuredAnchor now = base::measure_anchor();
+    const bool is_same_boot = boot_id[0] != '\0' && std::memcmp(boot_id, header.boot_id, sizeof boot_id) == 0;
+    if (is_same_boot && header.tick_source == base::tick_source && now.ticks > header.start.ticks) return now;
+    // Anchors on the way of the program are single tries: doubt them by as much again.
+    return {latest.ticks > header.start.ticks ? latest : header.start, 4 * header.start_uncertainty_ticks};
+}
+
 void check_header(const SessionFileHeader& header, const std::string& path) {
     if (std::memcmp(header.magic, session_file_magic, sizeof header.magic) != 0)
         throw std::runtime_error(path + " is not a session file of Kinetograph");
@@ -247,14 +270,14 @@ Recording recover_session_file(const std::string& path) {
     for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
     const base::MeasuredAnchor process{header.process, header.process_uncertainty_ticks};
     const base::MeasuredAnchor start{header.start, header.start_uncertainty_ticks};
-    // Anchors on the way of the program are single tries: doubt them by as much again.
-    const base::MeasuredAnchor latest{found.latest.ticks > start.ticks ? found.latest : header.start,
-                                      4 * header.start_uncertainty_ticks};
-    recording.clock = base::ClockFit::from_anchors(process, start, latest);
+    recording.clock = base::ClockFit::from_anchors(process, start, far_anchor(header, found.latest));
     // A moment after the last sign of life, so that the scope begun last lies inside the one around it.
     const auto moment = uint64_t(1000.0 / recording.clock.ns_per_tick());
     const uint64_t latest_sign = latest_tick(recording, std::max(header.start.ticks, found.latest.ticks));
-    recording.window = {header.start.ticks, std::min(latest_sign, uint64_t(1) << 62) + moment};
+    const uint64_t keep_from = header.keep_from.load(std::memory_order_relaxed);
+    recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
+                        std::min(latest_sign, uint64_t(1) << 62) + moment};
+    recording.clock.extend_to(recording.window.end);
     for (ThreadRecording& thread : recording.threads) thread.windows = {recording.window};
     recording.names = [names](uint32_t name) {
         auto known = names->find(name);

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/temporary_file.h"
 #include "base/visibility.h"
 #include "record/extent.h"
 #include "record/recording.h"
@@ -34,6 +35,7 @@ private:
     std::string directory_;
     std::string path_;
     int descriptor_ = -1;
+    base::FileIdentity identity_{};
     SessionFileHeader* header_ = nullptr;
 };
 

@@ -97,18 +97,19 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     auto known = threads_.find(thread->index);
     if (known == threads_.end() || known->second.get() != thread) return;  // inherited through fork
     thread->alive = false;
+    dead_threads_.push_back(thread);
     fill(*thread);
     for (auto& lane : thread->lanes)
         if (lane->depth == 0 || thread->sessions == 0) drop_stack(*lane);
-    if (sessions_.empty()) rest_after_last_session();
+    if (sessions_.empty()) trim();
 }
 
 void Recorder::forget_dead_threads() {
-    std::erase_if(threads_, [this](auto& entry) {
-        ThreadBuffer& thread = *entry.second;
-        if (thread.alive || thread.memberships != 0 || !thread.extents.empty()) return false;
-        for (auto& lane : thread.lanes) drop_stack(*lane);
-        unrecorded_by_dead_threads_ += thread.unrecorded.load(std::memory_order_relaxed);
+    std::erase_if(dead_threads_, [this](ThreadBuffer* thread) {
+        if (thread->memberships != 0 || !thread->extents.empty()) return false;
+        for (auto& lane : thread->lanes) drop_stack(*lane);
+        unrecorded_by_dead_threads_ += thread->unrecorded.load(std::memory_order_relaxed);
+        threads_.erase(thread->index);
         return true;
     });
 }
@@ -118,15 +119,13 @@ void refresh_control(ThreadBuffer& thread) noexcept {
 }
 
 void Recorder::refresh_control(ThreadBuffer& thread) {
-    bool in_session_file = false;
+    refresh_name_id(thread);
     {
         std::lock_guard lock(mutex_);
         thread.seen_control = thread.control.load(std::memory_order_relaxed);
         if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
         if (std::exchange(thread.move_to_new_memory, false)) move_thread(thread);
-        in_session_file = session_file_ != nullptr;
     }
-    if (in_session_file) append_thread_name(thread);
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {
@@ -155,7 +154,7 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
         fill(thread);
         advance_rings();
         const bool is_first = thread.next_order == 0;
-        const uint32_t wanted = is_first && units <= first_extent_units ? first_extent_units : 0;
+        const uint32_t wanted = is_first && units < first_extent_units ? first_extent_units : 0;
         if (ExtentRef extent = pool_.open_extent(ExtentKind::records, wanted)) {
             extent.header->thread = thread.index;
             extent.header->tid = thread.tid;
@@ -164,6 +163,7 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
             thread.extents.push_back({extent, extent.header->anchor.ticks, bytes, 0, false});
             thread.extent = extent;
             extent_bytes_ += bytes;
+            if (session_file_) write_thread_name(thread);
             return true;
         }
         exhausted_.store(true, std::memory_order_relaxed);
@@ -171,6 +171,16 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
     }
     thread.dropped.fetch_add(1, std::memory_order_relaxed);
     return false;
+}
+
+// Each extent of a session file tells whose it is: a ring may have let go of all the others.
+void Recorder::write_thread_name(ThreadBuffer& thread) {
+    ExtentHeader* extent = thread.extent.header;
+    const uint32_t used = extent->used(std::memory_order_relaxed);
+    if (used == extent->capacity || !strings_.is_valid(thread.name_id)) return;
+    const uint64_t now = base::ticks();
+    extent->records()[used] = {now, now, thread.name_id, RecordKind::thread_name, 0, 0, 0, 0, 0, 0};
+    publish(thread, 1);
 }
 
 // The thread is done with its extent: full, or the thread ends, or it moves.
@@ -190,28 +200,26 @@ void Recorder::fill(ThreadBuffer& thread) {
 
 // Ring sessions let go of what is too old or too much.
 void Recorder::advance_rings() {
-    bool moved = false;
     for (auto& [id, session] : sessions_) {
-        if (session.options.ring_ns != 0) {
+        if (session.options.ring_ns != 0)
             session.keep_from =
                 std::max(session.keep_from, base::ticks_before(base::ticks(), session.options.ring_ns));
-            moved = true;
-        }
         size_t bytes = extent_bytes_;
         for (const Filled& filled : filled_) {
             if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
             session.keep_from = std::max(session.keep_from, filled.at);
             bytes -= filled.bytes;
-            moved = true;
         }
     }
-    if (moved) trim();
+    trim();
 }
 
 // Gives back what ended before any session wants it.
 void Recorder::trim() {
     uint64_t keep_from = UINT64_MAX;
     for (const auto& [id, session] : sessions_) keep_from = std::min(keep_from, session.keep_from);
+    if (filled_.empty() || filled_.front().at > keep_from) return forget_dead_threads();
+    if (session_file_) session_file_->header().keep_from.store(keep_from, std::memory_order_relaxed);
     while (!filled_.empty() && filled_.front().at <= keep_from) {
         const Filled& oldest = filled_.front();
         extent_bytes_ -= oldest.bytes;
@@ -227,8 +235,9 @@ void Recorder::rest_after_last_session() {
     active.fetch_and(~uint32_t(active_sessions), std::memory_order_relaxed);
     trim();
     // A file is only for what does not fit into memory: the next session begins in memory again.
-    for (auto& [index, thread] : threads_)
-        if (thread->extent.slab && thread->extent.slab->segment->file != 0) move_to_new_memory(*thread);
+    if (pool_.uses_files())
+        for (auto& [index, thread] : threads_)
+            if (thread->extent.slab && thread->extent.slab->segment->file != 0) move_to_new_memory(*thread);
     pool_.shrink();
 }
 

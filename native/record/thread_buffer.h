@@ -86,6 +86,7 @@ struct ThreadBuffer {
     uint32_t index = 0;
     int32_t tid = 0;
     std::string name;
+    uint32_t name_id = 0;  // owner only
     bool alive = true;
     bool forget_open_scopes = false;
     bool move_to_new_memory = false;
@@ -96,7 +97,9 @@ struct ThreadBuffer {
 };
 
 // The buffer of this thread, nullptr before its first event. One word of static TLS: the fastest there is.
-KINETOGRAPH_API extern thread_local ThreadBuffer* current_thread __attribute__((tls_model("initial-exec")));
+// `constinit` spares every use the question whether it has been initialised.
+KINETOGRAPH_API extern constinit thread_local ThreadBuffer* current_thread
+    __attribute__((tls_model("initial-exec")));
 
 // The slow paths. From any thread, GIL or not; they take the recorder's lock.
 KINETOGRAPH_API ThreadBuffer& register_thread() noexcept;
@@ -124,7 +127,8 @@ inline Record* room_for(ThreadBuffer& thread, uint32_t units) noexcept {
     if (used + units <= extent->capacity) [[likely]]
         return extent->records() + used;
     if (!next_extent(thread, units)) return nullptr;
-    return thread.extent.header->records();
+    extent = thread.extent.header;
+    return extent->records() + extent->used(std::memory_order_relaxed);
 }
 
 inline void publish(ThreadBuffer& thread, uint32_t units) noexcept {

@@ -12,6 +12,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/temporary_file.h"
 #include "trace/start_order.h"
@@ -29,7 +30,7 @@ using record::ThreadRecording;
 using record::Window;
 
 constexpr size_t column_bytes_per_event = 48;
-constexpr int64_t lane_tid_step = 10'000'000;  // above every Linux thread id
+constexpr int64_t first_made_up_tid = 1'000'000'000;  // above every Linux thread id, below 2^31
 constexpr int64_t device_sort_index = 5'000'000;
 
 // Recorder ids to ids of the trace. Neighbouring events mostly share their names.
@@ -257,9 +258,11 @@ private:
         resize_columns(row);
     }
 
-    Track host_track(const ThreadRecording& thread, const LaneRows& lane, size_t number) const {
+    // Lanes have no tid of their own, and the kernel gives the tid of a thread that ended to another.
+    Track host_track(const ThreadRecording& thread, const LaneRows& lane, size_t number) {
         Track track;
-        track.tid = std::to_string(thread.tid + int64_t(number) * lane_tid_step);
+        track.tid =
+            std::to_string(number == 0 && tids_.insert(thread.tid).second ? thread.tid : next_made_up_tid_++);
         track.sort_index = std::to_string(thread.tid);
         track.name = "thread " + std::to_string(thread.tid);
         if (thread_name_) track.name += " (" + std::string(trace_.strings[thread_name_]) + ")";
@@ -441,6 +444,8 @@ private:
     std::vector<LaneRows> lanes_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;
+    std::unordered_set<int64_t> tids_;
+    int64_t next_made_up_tid_ = first_made_up_tid;
     size_t damaged_ = 0;
     std::string clean_;
     std::map<std::tuple<uint8_t, int32_t, int64_t>, uint32_t> device_tracks_;

@@ -43,7 +43,7 @@ from kinetograph.session.observer import (
 from kinetograph.session.report import report_event, report_memory_usage
 from kinetograph.session.result import ProfilerResult
 from kinetograph.session.scopes import counter, mark, record_function, scope
-from kinetograph.trace import DeviceType, Event, KinetoEvent, RecordScope, Trace, load
+from kinetograph.trace import DeviceType, Event, EventKind, KinetoEvent, RecordScope, Trace, load
 
 __version__ = "0.1.0"
 
@@ -51,6 +51,7 @@ __all__ = [
     "ActivityType",
     "DeviceType",
     "Event",
+    "EventKind",
     "ExecutionTraceObserver",
     "ExperimentalConfig",
     "KinetoEvent",

@@ -125,3 +125,7 @@ def test_a_path_that_cannot_be_written_is_told_and_the_exit_status_stays(tmp_pat
 def test_fork_after_a_session_gives_no_warning_about_threads() -> None:
     told = run_program("fork_after_session", PYTHONWARNINGS="error::DeprecationWarning")
     assert told == {"threads": 1, "child": 0}
+
+
+def test_a_subinterpreter_is_refused_and_the_main_one_goes_on() -> None:
+    assert run_program("subinterpreter")["events"] == ["before", "after"]

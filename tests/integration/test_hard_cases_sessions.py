@@ -223,6 +223,6 @@ def test_sessions_with_and_without_a_file_may_overlap(tmp_path: Path, crash_safe
 
 def test_a_directory_that_cannot_be_used_is_an_error_and_nothing_runs(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(KinetographError, match="cannot record to"):
+    with pytest.raises(KinetographError, match="directory: there is no folder"):
         start(crash_safe=True, directory=tmp_path / "file" / "below")
     assert not _native.is_recording()

@@ -11,7 +11,7 @@ import click
 from kinetograph.analysis.totals import SORT_KEYS, NameTotal, totals
 from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.errors import KinetographError
-from kinetograph.trace import EventKind, Trace, load
+from kinetograph.trace import EventFlag, EventKind, Trace, load
 from kinetograph.trace.words import counted
 
 __all__ = ["print_summary", "summary"]
@@ -84,6 +84,8 @@ def _headline(trace: Trace) -> str:
     kinds = trace.columns["kind"]
     counts = [(int((kinds == kind).sum()), _NOUNS.get(kind, kind.name.lower())) for kind in EventKind]
     events = ", ".join(counted(count, noun) for count, noun in counts if count)
+    unfinished = int((trace.columns["flags"] & EventFlag.UNFINISHED > 0).sum())
+    events += f" ({unfinished:,} unfinished)" if unfinished else ""
     window = _time(trace.end_ns - trace.start_ns)
     return f"{events or 'no events'} on {counted(len(trace.tracks), 'track')} in {window}"
 

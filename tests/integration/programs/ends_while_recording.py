@@ -25,6 +25,7 @@ if HOW == "sys.exit":
 if HOW == "exception":
     raise ValueError("unhandled")
 if HOW == "interrupt":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
     os.kill(os.getpid(), signal.SIGINT)
 if HOW == "os._exit":
     os._exit(0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kinetograph.analysis.totals import SORT_KEYS, totals
-from sample_traces import gpu_trace, trace_of
+from kinetograph.trace import EventKind
+from sample_traces import NOW_NS, gpu_trace, trace_of
 
 
 #   0    10   20   30   40   50
@@ -33,3 +34,14 @@ def test_categories_filter_and_device_work_is_told_apart() -> None:
         "cudaLaunchKernel": False,
         "gemm": True,
     }
+
+
+def test_what_lies_on_a_stream_is_work_of_a_device_whatever_it_is_called() -> None:
+    trace = gpu_trace()
+    trace.native.append("range", "cuda_profiler_range", EventKind.SPAN, NOW_NS + 14_000, 10, 0, 7)
+    trace.native.append("step", "gpu_user_annotation", EventKind.SPAN, NOW_NS + 4_000, 11_000, 0, 7)
+    trace.native.sort()
+    rows = {row.name: (row.is_on_device, row.is_device_annotation) for row in totals(trace)}
+    assert rows["range"] == (True, False)
+    assert rows["step"] == (True, True)
+    assert rows["aten::mm"] == (False, False)

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kinetograph import cli
+from sample_traces import gpu_trace, trace_of
 
 LATER = [name for name, verb in cli.VERBS.items() if verb.module == "later"]
 
@@ -85,3 +86,45 @@ def test_a_reader_that_stops_early_is_no_error_of_ours(verb: str) -> None:
         assert process.stderr
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+def run_in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    gpu_trace().save(folder / "trace.json.gz")
+    command = line.replace("kinetograph", f"{sys.executable} -m kinetograph")
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
+    done = run_in_shell("kinetograph summary trace.json.gz >&-", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_behind_stdout_is_told_in_one_line(tmp_path: Path) -> None:
+    done = run_in_shell("kinetograph summary trace.json.gz > /dev/full", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "kinetograph: cannot write to stdout: No space left on device\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error_worth_a_traceback(tmp_path: Path) -> None:
+    done = run_in_shell("kinetograph summary trace.json.gz | true", tmp_path)
+    assert done.stderr == ""
+
+
+def test_a_dash_is_stdin(tmp_path: Path) -> None:
+    done = run_in_shell("cat trace.json.gz | kinetograph summary -", tmp_path)
+    assert "3 spans on 2 tracks" in done.stdout
+    assert run_in_shell("kinetograph convert - b.json < trace.json.gz", tmp_path).returncode == 0
+    assert (tmp_path / "b.json").exists()
+
+
+def test_an_ascii_terminal_gets_a_table_too(tmp_path: Path) -> None:
+    trace_of(("\xe9" * 50, 0, 5)).save(tmp_path / "letters.json")
+    ascii_only = "LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"
+    line = f"{ascii_only} script -qec 'stty cols 60; kinetograph summary letters.json' /dev/null"
+    done = run_in_shell(f"command -v script > /dev/null || exit 77; {line}", tmp_path)
+    if done.returncode == 77:
+        pytest.skip("there is no script command to give us a terminal")
+    assert "Traceback" not in done.stdout
+    assert "\\xe9" in done.stdout

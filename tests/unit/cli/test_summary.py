@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kinetograph.cli import main
-from kinetograph.cli.summary import _fit
-from kinetograph.trace import Trace
-from sample_traces import gpu_trace, trace_of
+from kinetograph.cli.summary import _cut, _ellipsis, _fit, _known_to
+from kinetograph.trace import EventFlag, EventKind, Trace
+from sample_traces import NOW_NS, gpu_trace, trace_of
 
 
 def run_summary(trace: Trace, folder: Path, *options: str) -> Result:
@@ -76,3 +76,40 @@ def test_a_narrow_terminal_gets_fewer_columns(width: int, columns: int) -> None:
     assert len(shown) == columns
     assert shown[-1] == 8
     assert name_width >= 1
+
+
+def test_annotations_around_the_work_of_a_device_have_a_table_of_their_own(tmp_path: Path) -> None:
+    trace = gpu_trace()
+    trace.native.append("step", "gpu_user_annotation", EventKind.SPAN, NOW_NS + 4_000, 11_000, 0, 7)
+    trace.native.sort()
+    device, annotations = run_summary(trace, tmp_path).output.split("\nDevice annotations\n")
+    assert "gemm" in device
+    assert "100.0" in device.split("\nDevice\n")[1]
+    assert annotations.split()[-1] == "step"
+
+
+def test_a_category_that_no_span_has_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
+    result = run_summary(gpu_trace(), tmp_path, "--category", "nope")
+    assert result.exit_code == 1
+    assert "no spans of category nope" in result.output
+    assert "there are cpu_op, cuda_runtime, kernel" in result.output
+
+
+def test_the_headline_counts_in_english_and_tells_what_is_unfinished(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.native.append("a", "cpu_op", EventKind.SPAN, 0, 5, 1, 1, flags=EventFlag.UNFINISHED)
+    for time_ns in (6, 7):
+        trace.native.append("[memory]", "cpu_instant_event", EventKind.MEMORY, time_ns, 0, 1, 1)
+    output = run_summary(trace, tmp_path).output
+    assert output.startswith("1 span, 2 memory events (1 unfinished) on 1 track in")
+
+
+def test_a_terminal_without_the_letters_gets_them_spelled_out() -> None:
+    assert _known_to("ascii", ["\xe9", "a"]) == ["\\xe9", "a"]
+    assert _known_to("utf-8", ["\xe9"]) == ["\xe9"]
+    assert (_ellipsis("ascii"), _ellipsis("utf-8")) == ("...", "\u2026")
+    assert (_cut("abcdef", 5, "..."), _cut("abc", 3, "..."), _cut("abcdef", 2, "...")) == (
+        "ab...",
+        "abc",
+        "...",
+    )

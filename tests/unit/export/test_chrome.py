@@ -164,3 +164,9 @@ def test_a_change_while_writing_does_not_reach_the_file() -> None:
     assert len(blocks) > 1
     assert len(read_bytes(b"".join(blocks))) == 20_000
     assert len(trace) == 20_000 + len(blocks)
+
+
+def test_a_name_as_long_as_the_system_allows_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 250 + ".json")
+    gpu_trace().save(path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

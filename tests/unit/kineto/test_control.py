@@ -211,3 +211,24 @@ def test_a_forked_child_starts_clean_and_the_parent_keeps_its_trace() -> None:
     with kg.scope("parent goes on"):
         pass
     assert names(stopped_trace()) == ["parent goes on"]
+
+
+def test_a_prepare_that_fails_leaves_no_earlier_plan_in_place() -> None:
+    kineto.prepare_trace(True, CPU)
+    with pytest.raises(NotAvailable):
+        kineto.prepare_trace(False, {kg.ActivityType.CUDA})
+    with pytest.raises(KinetographError, match="no trace is prepared"):
+        kineto.start_trace()
+
+
+@pytest.mark.parametrize(
+    ("key", "message"), [(3, "key: expected a string, got 3"), ("traceEvents", "written from the trace")]
+)
+def test_metadata_keys_are_checked_when_they_come(key: str, message: str) -> None:
+    with pytest.raises(KinetographError, match=message):
+        kineto.add_metadata_json(key, "1")
+
+
+def test_a_finished_trace_shows_what_it_is() -> None:
+    start_cpu_trace()
+    assert repr(kineto.stop_trace()) == "<ActivityTraceWrapper of <Trace of 0 events on 0 tracks>>"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from kinetograph import kineto
+from kinetograph.errors import KinetographError
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +46,10 @@ def test_reset_forgets_them() -> None:
     kineto.push_user_correlation_id(6)
     kineto.reset_tls()
     assert (kineto.correlation_id(), kineto.user_correlation_id()) == (0, 0)
+
+
+@pytest.mark.parametrize("push", [kineto.push_correlation_id, kineto.push_user_correlation_id])
+@pytest.mark.parametrize("value", ["x", -1, 1.5])
+def test_an_id_is_a_whole_number(push: Callable[[Any], None], value: object) -> None:
+    with pytest.raises(KinetographError, match="correlation_id: expected"):
+        push(value)

@@ -60,3 +60,40 @@ def test_metadata_that_would_break_the_file_is_refused(text: str) -> None:
 def test_an_unknown_activity_type_is_refused() -> None:
     with pytest.raises(KinetographError, match="activity_type: expected a member of ActivityType, got 77"):
         TraceWrapper(0, "ops").add_cpu_activity("mm", 77, PLACE, 0, 1, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "message"),
+    [
+        (0, 3, "name: expected a string, got 3"),
+        (2, 3, "device_and_resource: expected two numbers, got 3"),
+        (2, (1, 2, 3), "device_and_resource: expected two numbers"),
+        (2, ("x", 1), "device: expected a whole number, got 'x'"),
+        (3, "c", "correlation_id: expected a whole number"),
+        (3, 1 << 70, "correlation_id: expected -"),
+        (4, 1.5, "start_ns: expected a whole number"),
+        (5, None, "end_ns: expected a whole number"),
+    ],
+)
+def test_a_wrong_value_is_told_when_it_comes_and_not_when_the_trace_ends(
+    position: int, value: object, message: str
+) -> None:
+    arguments: list[object] = ["mm", ActivityType.CPU_OP, PLACE, 0, 100, 250]
+    arguments[position] = value
+    with pytest.raises(KinetographError, match=message):
+        TraceWrapper(0, "ops").add_cpu_activity(*arguments)  # type: ignore[arg-type]
+
+
+def test_a_wrong_end_leaves_the_wrapper_as_it_was() -> None:
+    wrapper = TraceWrapper(0, "ops")
+    with pytest.raises(KinetographError, match="end_ns: expected a whole number"):
+        wrapper.transfer_cpu_trace("x")  # type: ignore[arg-type]
+    assert wrapper
+
+
+def test_metadata_of_an_activity_needs_a_key_of_text() -> None:
+    activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    with pytest.raises(KinetographError, match="key: expected a string, got 3"):
+        kineto.add_metadata(activity, 3, "1")  # type: ignore[arg-type]
+    with pytest.raises(KinetographError, match="activity: expected CpuActivity, got 3"):
+        kineto.add_metadata(3, "a", "1")  # type: ignore[arg-type]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 
 import pytest
 
@@ -32,3 +34,10 @@ def test_looking_at_a_later_name_is_harmless(name: str) -> None:
     assert inspect.getdoc(stub)
     assert inspect.unwrap(stub) is stub
     assert not hasattr(stub, "no_such_member")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_later_name_can_be_copied_and_pickled(name: str) -> None:
+    stub = getattr(later, name)
+    for twin in (copy.copy(stub), copy.deepcopy(stub), pickle.loads(pickle.dumps(stub))):
+        assert repr(twin) == repr(stub)

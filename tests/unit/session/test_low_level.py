@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -380,3 +382,64 @@ def test_a_thread_that_joined_and_ended_keeps_its_name() -> None:
     thread.join()
     (track,) = kg.disable_profiler().trace.tracks
     assert track.name.endswith("(kid)")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"config": kg.ProfilerState.KINETO}, "config: expected ProfilerConfig, got <ProfilerState.KINETO"),
+        ({"config": {}}, "config: expected ProfilerConfig, got {}"),
+        ({"all_threads": 3}, "all_threads: expected True or False, got 3"),
+        ({"scopes": None}, "scopes: expected a set or list of RecordScope, got None"),
+        ({"scopes": kg.RecordScope.USER_SCOPE}, "scopes: expected a set or list of RecordScope"),
+        ({"scopes": "USER_SCOPE"}, "scopes: expected a set or list of RecordScope, got 'USER_SCOPE'"),
+        ({"post_process": 3}, "post_process: expected a function, got 3"),
+    ],
+)
+def test_a_wrong_option_is_told_before_anything_starts(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(KinetographError) as caught:
+        kg.enable_profiler(**options)
+    assert message in str(caught.value)
+    assert caught.value.hint
+    assert not _native.is_recording()
+
+
+def test_a_session_whose_thread_is_gone_can_be_ended_by_another() -> None:
+    in_thread(kg.enable_profiler)
+    assert names(kg.disable_profiler().trace) == []
+    with pytest.raises(KinetographError, match="no session runs"):
+        kg.disable_profiler()
+
+
+SIGNALS = """
+import signal, faulthandler
+import numpy  # not for the first time in a signal handler, where the main program may be in the midst of it
+import kinetograph as kg
+
+faulthandler.dump_traceback_later(20, exit=True)
+handled = []
+
+def profile_now(*_):
+    kg.enable_profiler()
+    kg.mark("now")
+    handled.append(sum(event.name == "now" for event in kg.disable_profiler().events))
+    signal.setitimer(signal.ITIMER_REAL, 0.0005)  # once again, and not inside this handler
+
+kg.enable_profiler()
+kg.disable_profiler()
+signal.signal(signal.SIGALRM, profile_now)
+signal.setitimer(signal.ITIMER_REAL, 0.0005)
+while len(handled) < 1000:
+    kg.enable_profiler()
+    with kg.scope("main", step=1):
+        pass
+    events = [event.name for event in kg.disable_profiler().events]
+    assert events.count("main") == 1, events
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(set(handled))
+"""
+
+
+def test_a_signal_handler_may_profile_while_the_program_starts_and_stops_sessions() -> None:
+    done = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "{1}\n"), done.stderr

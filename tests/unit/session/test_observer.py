@@ -466,3 +466,23 @@ def test_many_threads_observe_at_once() -> None:
             thread.join()
     assert len(ends) == 1600
     assert all(name == value for name, value in ends)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_enter": 3}, "on_enter: expected a function, got 3"),
+        ({"on_exit": "x"}, "on_exit: expected a function, got 'x'"),
+        ({"on_enter": print, "scopes": "FUNCTION"}, "scopes: expected a set or list of RecordScope"),
+        ({"on_enter": print, "needs_inputs": 1}, "needs_inputs: expected True or False"),
+        ({"on_enter": print, "sampling_probability": "x"}, "sampling_probability: expected 0 to 1, got 'x'"),
+    ],
+)
+def test_a_wrong_option_of_a_callback_is_told_at_once(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(KinetographError, match=message):
+        kg.add_global_callback(**options)
+
+
+def test_what_is_no_handle_removes_nothing() -> None:
+    with pytest.raises(KinetographError, match="there is no callback"):
+        kg.remove_callback([])  # type: ignore[arg-type]

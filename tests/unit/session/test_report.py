@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kinetograph as kg
@@ -90,6 +91,11 @@ def test_arguments_of_any_type_become_json(value: Any, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"name": 3}, "name: expected a string, got 3"),
+        ({"start_ns": "1"}, "start_ns: expected a whole number, got '1'"),
+        ({"end_ns": 2.5}, "end_ns: expected a whole number"),
+        ({"device_index": "x"}, "device_index: expected a whole number"),
+        ({"resource": 1 << 70}, "resource: expected -"),
+        ({"correlation_id": "x"}, "correlation_id: expected a whole number"),
         ({"end_ns": 0}, "end_ns=0 lies before start_ns=1"),
         ({"correlation_id": -1}, "correlation_id: expected 0 to"),
         ({"correlation_id": 1 << 32}, "correlation_id: expected 0 to"),
@@ -134,3 +140,20 @@ def test_memory_usage_stands_in_the_thread_that_reported_it() -> None:
         kg.report_memory_usage(1, 2, 3, 4)
     events = by_name(window.trace)
     assert events["[memory]"].parent == events["allocates"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("a", 1, 1, 1), (0, 1.5, 1, 1), (0, 1, None, 1), (0, 1, 1, 1 << 70), (0, 1, 1, 1, "toaster")],
+)
+def test_memory_is_told_in_whole_numbers_even_without_a_session(arguments: Any) -> None:
+    with pytest.raises(kg.KinetographError, match="expected"):
+        kg.report_memory_usage(*arguments)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    with recording() as window:
+        now = np.int64(time.time_ns())
+        kg.report_event("shader", now, now, resource=np.int32(4))
+        kg.report_memory_usage(*np.array([1, 2, 3, 4]))
+    assert sorted(event.name for event in window.trace.events) == ["[memory]", "shader"]

@@ -105,3 +105,13 @@ def test_reserved_arguments_never_stay_in_the_args_of_an_event() -> None:
     values = {"finished": False, "Async span": True, "Python parent id": None}
     args = {name: values.get(name, 1) for name in RESERVED_ARGUMENTS} | {"mine": 1}
     assert only_event(args_json=json.dumps(args)).args == {"mine": 1}
+
+
+def test_arguments_of_the_wrong_type_count_as_not_recorded() -> None:
+    keys = ["Fwd thread id", "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "Call stack"]
+    args = {key: {"my": "own"} for key in [*keys, "Module Hierarchy", "flops", "value"]}
+    event = only_event(args_json=json.dumps(args))
+    assert (event.flops, event.forward_thread_id, event.value) == (0, 0, None)
+    assert event.shapes == event.dtypes == event.strides == event.concrete_inputs == []
+    assert event.stack == event.module_hierarchy == []
+    assert [event.has_shapes, event.has_stack, event.has_module_hierarchy] == [False] * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,15 @@ def test_a_read_error_of_the_callable_reaches_the_caller() -> None:
         _native.Trace.read_chrome_json(broken)
     with pytest.raises(TypeError):
         _native.Trace.read_chrome_json(lambda: "text")  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
+def test_a_trace_can_come_through_a_pipe(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"trace{suffix}"
+    gpu_trace().save(path)
+    program = "from kinetograph.trace import load; print(len(load('/dev/stdin')))"
+    with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdin=cat.stdout, capture_output=True, text=True, check=True
+        )
+    assert done.stdout == "3\n"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kinetograph import _native
-from kinetograph.trace import DeviceType, EventKind, Note, Trace
+from kinetograph.errors import KinetographError
+from kinetograph.trace import DeviceType, EventKind, Note, Trace, load
 from kinetograph.trace.columns import COLUMNS
-from sample_traces import NOW_NS, gpu_trace, trace_of
+from kinetograph.trace.words import RESERVED_METADATA
+from sample_traces import NOW_NS, contents, gpu_trace, trace_of
 
 
 def test_columns_are_read_only_views_of_all_rows() -> None:
@@ -136,3 +140,55 @@ def test_wrong_args_change_nothing() -> None:
         trace.native.set_args(0, '{"a": 1} trailing')
     assert len(trace) == 1
     assert trace.events[0].args == {}
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), [{1}]])
+def test_metadata_that_json_does_not_have_is_refused(value: object) -> None:
+    with pytest.raises(KinetographError, match=r"metadata\['a'\]: expected a value that JSON has") as caught:
+        Trace().metadata["a"] = value
+    assert caught.value.hint
+
+
+def test_metadata_takes_numbers_of_numpy_and_any_text() -> None:
+    trace = Trace()
+    trace.metadata["count \ud800"] = np.int64(3)
+    assert trace.metadata == {"count \\ud800": 3}
+
+
+@pytest.mark.parametrize("key", sorted(RESERVED_METADATA))
+def test_keys_that_the_writer_fills_are_not_metadata(key: str) -> None:
+    with pytest.raises(KinetographError, match="written from the trace itself"):
+        Trace().metadata[key] = 1
+
+
+def test_keys_and_notes_are_text() -> None:
+    with pytest.raises(KinetographError, match="key: expected a string, got 3"):
+        Trace().metadata[3] = 1  # type: ignore[index]
+    for kind, text in ((1, "b"), ("a", 2)):
+        with pytest.raises(KinetographError, match="expected a string, got"):
+            Trace().add_note(kind, text)  # type: ignore[arg-type]
+
+
+def test_a_trace_travels_by_pickle_whole() -> None:
+    trace = gpu_trace()
+    trace.metadata["step"] = 3
+    trace.add_note("partial", "a note")
+    for twin in (pickle.loads(pickle.dumps(trace)), copy.deepcopy(trace)):
+        assert contents(twin) == contents(trace)
+    event = pickle.loads(pickle.dumps(trace.events[2]))
+    assert (event.name, event.linked.name) == ("gemm", "aten::mm")
+
+
+def test_traces_columns_and_events_show_what_they_are() -> None:
+    one = trace_of(("a", 0, 5))
+    assert repr(one) == "<Trace of 1 event on 1 track>"
+    assert repr(one.events) == "<1 event>"
+    assert repr(one.columns).endswith("depth of 1 event>")
+
+
+@pytest.mark.parametrize("path", [3, b"x.json", "", "a\0b.json", "\ud800.json"])
+def test_what_is_no_path_is_neither_saved_to_nor_loaded(path: str) -> None:
+    with pytest.raises(KinetographError, match="path: expected a path, got"):
+        Trace().save(path)
+    with pytest.raises(KinetographError, match="path: expected a path, got"):
+        load(path)

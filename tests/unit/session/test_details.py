@@ -1,0 +1,63 @@
+"""Values of any type that a program gives to its scopes, as they stand in a trace."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kinetograph as kg
+from kinetograph.errors import KinetographError
+from recorded import recording
+
+
+class Colour(enum.Enum):
+    RED = object()
+
+
+class OnGpu:
+    """A tensor that would make the program wait if it were read."""
+
+    shape = (2, 3)
+    dtype = "float16"
+    device = "cuda:0"
+
+    def tolist(self) -> list[float]:
+        raise AssertionError("read from the device")
+
+    __repr__ = tolist  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("value", "recorded"),
+    [
+        (np.int64(3), 3),
+        (np.float32(1.5), 1.5),
+        (np.bool_(True), True),
+        (np.arange(3), [0, 1, 2]),
+        ({"deep": [np.int8(1)]}, {"deep": [1]}),
+        (np.zeros((100, 2), dtype="int8"), "<ndarray (100, 2) of int8>"),
+        (OnGpu(), "<OnGpu (2, 3) of float16 on cuda:0>"),
+        (Colour.RED, "RED"),
+        (Path("a/b"), "a/b"),
+        (datetime.date(2026, 1, 2), "2026-01-02"),
+        (datetime.datetime(2026, 1, 2, 3, 4), "2026-01-02T03:04:00"),
+        (b"x", "b'x'"),
+        (float("nan"), "nan"),
+        (datetime.date, "<class 'datetime.date'>"),
+    ],
+)
+def test_a_value_is_recorded_as_what_json_has_for_it(value: object, recorded: Any) -> None:
+    with recording() as window, kg.scope("a", x=value):
+        pass
+    assert window.trace.events[0].args == {"x": recorded}
+
+
+def test_more_than_a_name_and_a_text_is_refused() -> None:
+    with pytest.raises(KinetographError, match="takes a name and one text, got 1 more: 'c'") as caught:
+        kg.scope("a", "b", "c")  # type: ignore[call-arg]
+    assert caught.value.hint == "pass values as name=value instead"
