@@ -242,7 +242,8 @@ Recording Recorder::stop(SessionId id) {
     exhausted_.store(false, std::memory_order_relaxed);
     if (!session.options.session_directory.empty()) --session_file_users_;
     // A process killed while it builds its trace still has the file to recover from.
-    recording.release = [this, retained = std::move(retained), file = close_session_file_if_unused()] {
+    std::shared_ptr<SessionFile> file = close_session_file_if_unused(retained);
+    recording.release = [this, retained = std::move(retained), file = std::move(file)] {
         give_back(retained);
         if (file) file->remove();
     };
@@ -392,9 +393,9 @@ void Recorder::journal_string(uint32_t id, std::string_view text) {
 
 // Called under the lock. The mapping lives on while buffers or recordings are in it; the caller removes the
 // name.
-std::shared_ptr<SessionFile> Recorder::close_session_file_if_unused() {
+std::shared_ptr<SessionFile> Recorder::close_session_file_if_unused(std::vector<ExtentRef>& retained) {
     if (!session_file_ || session_file_users_ != 0) return nullptr;
-    for (const ExtentRef& extent : string_extents_) pool_.release(extent);
+    retained.insert(retained.end(), string_extents_.begin(), string_extents_.end());
     string_extents_.clear();
     string_extent_ = {};
     pool_.use_session_file(-1);

@@ -95,7 +95,7 @@ private:
     void remove_member(ThreadBuffer& thread);
     void apply_limits();
     void open_session_file(const std::string& directory);
-    std::shared_ptr<SessionFile> close_session_file_if_unused();
+    std::shared_ptr<SessionFile> close_session_file_if_unused(std::vector<ExtentRef>& retained);
     void move_to_new_memory(ThreadBuffer& thread);
     void move_all_to_new_memory();
     void journal_string(uint32_t id, std::string_view text);

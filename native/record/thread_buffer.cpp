@@ -219,7 +219,8 @@ void Recorder::trim() {
     uint64_t keep_from = UINT64_MAX;
     for (const auto& [id, session] : sessions_) keep_from = std::min(keep_from, session.keep_from);
     if (filled_.empty() || filled_.front().at > keep_from) return forget_dead_threads();
-    if (session_file_) session_file_->header().keep_from.store(keep_from, std::memory_order_relaxed);
+    if (session_file_ && !sessions_.empty())
+        session_file_->header().keep_from.store(keep_from, std::memory_order_relaxed);
     while (!filled_.empty() && filled_.front().at <= keep_from) {
         const Filled& oldest = filled_.front();
         extent_bytes_ -= oldest.bytes;
