@@ -92,20 +92,25 @@ MeasuredAnchor measure_anchor() noexcept {
     const auto wall = wall_source.load(std::memory_order_relaxed);
     MeasuredAnchor best;
     best.uncertainty_ticks = INT64_MAX;
+    int64_t wall_offset_ns = 0, offset_doubt_ns = INT64_MAX;
+    // The two pairs are judged apart: whichever read the thread was interrupted in, the other may be good.
     for (int attempt = 0; attempt < 5; ++attempt) {
         const uint64_t before = ticks();
         const int64_t raw_ns = raw();
         const uint64_t after = ticks();
-        // The offset of REALTIME to RAW is taken back to back; what passes between shows as uncertainty.
         const int64_t wall_ns = wall();
         const int64_t raw_again_ns = raw();
-        const int64_t width = int64_t(after - before);
-        if (width >= best.uncertainty_ticks) continue;
-        best.ticks = before + uint64_t(width) / 2;
-        best.raw_ns = raw_ns;
-        best.wall_ns = wall_ns - (raw_again_ns - raw_ns) / 2;
-        best.uncertainty_ticks = width;
+        if (const int64_t width = int64_t(after - before); width < best.uncertainty_ticks) {
+            best.ticks = before + uint64_t(width) / 2;
+            best.raw_ns = raw_ns;
+            best.uncertainty_ticks = width;
+        }
+        if (const int64_t width_ns = raw_again_ns - raw_ns; width_ns < offset_doubt_ns) {
+            wall_offset_ns = wall_ns - raw_ns - width_ns / 2;
+            offset_doubt_ns = width_ns;
+        }
     }
+    best.wall_ns = best.raw_ns + wall_offset_ns;
     return best;
 }
 

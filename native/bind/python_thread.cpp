@@ -17,7 +17,9 @@ void ask_quietly(Ask&& ask) {
     PyErr_Fetch(&type, &value, &traceback);
     try {
         ask();
-    } catch (nb::python_error&) {
+    } catch (nb::python_error& error) {
+        // Ctrl-C is not ours to swallow: it comes again at the next instruction of the program.
+        if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
     } catch (const nb::cast_error&) {
     }
     PyErr_Clear();

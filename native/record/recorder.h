@@ -105,7 +105,7 @@ private:
     void fill(ThreadBuffer& thread);
     void forget_open_scopes(ThreadBuffer& thread);
     void move_thread(ThreadBuffer& thread);
-    bool move_stack(Lane& lane, uint32_t units);
+    bool move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units);
     void drop_stack(Lane& lane);
     void advance_rings();
     void trim();

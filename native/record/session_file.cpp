@@ -175,6 +175,29 @@ bool has_ended(const OpenScopeCopy& scope, const Record* last) {
     return last && last->start == scope.start && last->name == scope.name;
 }
 
+// A process killed while a stack moved has left both the old and the new one.
+std::vector<const ExtentHeader*> newest_of_each_lane(const std::vector<const ExtentHeader*>& stacks) {
+    std::map<uint32_t, const ExtentHeader*> newest;
+    for (const ExtentHeader* stack : stacks) {
+        const ExtentHeader*& known = newest[stack->lane];
+        if (!known || known->order < stack->order) known = stack;
+    }
+    std::vector<const ExtentHeader*> result;
+    for (const auto& [lane, stack] : newest) result.push_back(stack);
+    return result;
+}
+
+void read_stack(const ExtentHeader& stack, const Record* last, std::vector<OpenScopeCopy>& into) {
+    const auto* scopes = reinterpret_cast<const OpenScope*>(&stack + 1);
+    const uint32_t depth = std::min(stack.used(), stack.capacity * 2);
+    for (uint32_t i = 0; i < depth; ++i) {
+        const uint64_t packed = scopes[i].name_and_meta.load(std::memory_order_relaxed);
+        const OpenScopeCopy scope{scopes[i].start.load(std::memory_order_relaxed), uint32_t(packed >> 32),
+                                  uint32_t(packed), uint16_t(stack.lane)};
+        if (!has_ended(scope, last)) into.push_back(scope);
+    }
+}
+
 ThreadRecording read_thread(const Found& found, uint32_t index) {
     ThreadRecording thread;
     thread.index = index;
@@ -188,19 +211,11 @@ ThreadRecording read_thread(const Found& found, uint32_t index) {
         }
     }
     const Record* last = last_record(thread);
-    if (auto stacks = found.stacks.find(index); stacks != found.stacks.end()) {
-        for (const ExtentHeader* extent : stacks->second) {
-            const auto* scopes = reinterpret_cast<const OpenScope*>(extent + 1);
-            const uint32_t depth = std::min(extent->used(), extent->capacity * 2);
-            for (uint32_t i = 0; i < depth; ++i) {
-                const uint64_t packed = scopes[i].name_and_meta.load(std::memory_order_relaxed);
-                const OpenScopeCopy scope{scopes[i].start.load(std::memory_order_relaxed),
-                                          uint32_t(packed >> 32), uint32_t(packed), uint16_t(extent->lane)};
-                if (!has_ended(scope, last)) thread.open.push_back(scope);
-            }
-            thread.tid = extent->tid;
+    if (auto stacks = found.stacks.find(index); stacks != found.stacks.end())
+        for (const ExtentHeader* stack : newest_of_each_lane(stacks->second)) {
+            read_stack(*stack, last, thread.open);
+            thread.tid = stack->tid;
         }
-    }
     return thread;
 }
 

@@ -139,7 +139,7 @@ void Recorder::forget_open_scopes(ThreadBuffer& thread) {
 void Recorder::move_thread(ThreadBuffer& thread) {
     fill(thread);
     for (auto& lane : thread.lanes)
-        if (lane->extent) move_stack(*lane, lane->extent.header->capacity);
+        if (lane->extent) move_stack(thread, *lane, lane->extent.header->capacity);
 }
 
 // ---- extents
@@ -293,25 +293,21 @@ bool Recorder::grow_stack(ThreadBuffer& thread, Lane& lane) {
     std::lock_guard lock(mutex_);
     const uint32_t units = lane.extent ? lane.extent.header->capacity : 0;
     if (units >= slab_units) return false;
-    if (!move_stack(lane, std::min(slab_units, std::max(first_stack_units, units * 4)))) return false;
-    lane.extent.header->thread = thread.index;
-    lane.extent.header->tid = thread.tid;
-    lane.extent.header->lane = lane.number;
-    return true;
+    return move_stack(thread, lane, std::min(slab_units, std::max(first_stack_units, units * 4)));
 }
 
 // Into a new extent of `units`, with what is open; called under the lock.
-bool Recorder::move_stack(Lane& lane, uint32_t units) {
+bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units) {
     ExtentRef fresh = pool_.open_extent(ExtentKind::stack, units);
     if (!fresh) return false;
+    fresh.header->thread = thread.index;
+    fresh.header->tid = thread.tid;
+    fresh.header->lane = lane.number;
+    // Killed before the old stack is dropped, recovery finds two of this lane and believes the later one.
+    fresh.header->order = lane.extent ? lane.extent.header->order + 1 : 0;
     for (uint32_t i = 0; i < lane.depth; ++i) copy_scope(scopes_in(fresh.header)[i], lane.entries[i]);
-    fresh.header->state.store(lane.depth, std::memory_order_release);
-    if (lane.extent) {
-        fresh.header->thread = lane.extent.header->thread;
-        fresh.header->tid = lane.extent.header->tid;
-        fresh.header->lane = lane.extent.header->lane;
-        drop_stack(lane);
-    }
+    fresh.header->state.store(uint64_t(lane.changes) << 32 | lane.depth, std::memory_order_release);
+    drop_stack(lane);
     lane.extent = fresh;
     lane.entries = scopes_in(fresh.header);
     lane.capacity = fresh.header->capacity * 2;

@@ -129,3 +129,8 @@ def test_fork_after_a_session_gives_no_warning_about_threads() -> None:
 
 def test_a_subinterpreter_is_refused_and_the_main_one_goes_on() -> None:
     assert run_program("subinterpreter")["events"] == ["before", "after"]
+
+
+def test_a_fork_inside_the_text_of_an_argument_leaves_both_processes_whole() -> None:
+    told = run_program("fork_in_hook")
+    assert told == {"child": 0, "events": [["parent", {"value": "forked"}]]}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kinetograph as kg
 from kinetograph.trace import EventKind, Trace, load
 from sample_traces import NOW_NS, gpu_trace
 
@@ -74,6 +77,35 @@ def hard_trace() -> Trace:
     return trace
 
 
+def recorded_trace() -> Trace:
+    """What the recorder makes of threads, interleaved tasks, crossing scopes and one that stays open."""
+
+    async def task(number: int) -> None:
+        with kg.scope(f"task {number}"):
+            await asyncio.sleep(0)
+            with kg.scope("inside"):
+                await asyncio.sleep(0)
+
+    async def tasks() -> None:
+        await asyncio.gather(*map(task, range(30)))
+
+    kg.enable_profiler(all_threads=True)
+    workers = [threading.Thread(target=asyncio.run, args=(tasks(),)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    first, second = kg.scope("first"), kg.scope("second")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    kg.mark("mark")
+    kg.counter("queue", 3)
+    for worker in workers:
+        worker.join()
+    trace = kg.disable_profiler().trace
+    second.__exit__(None, None, None)
+    return trace
+
+
 def spans(trace: Trace) -> Counter[tuple[str, int]]:
     return Counter(
         (event.name, event.duration_ns) for event in trace.events if event.kind is not EventKind.COUNTER
@@ -100,6 +132,16 @@ def test_perfetto_finds_every_event_with_its_exact_duration(tmp_path: Path, suff
     assert perfetto_spans(path) == spans(trace)
     assert perfetto(path, "select count(*) as n from flow") == [{"n": 1}]
     assert perfetto(path, "select value from counter") == [{"value": 2.5}]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
+def test_perfetto_finds_everything_that_was_recorded(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"trace{suffix}"
+    trace = recorded_trace()
+    trace.save(path)
+    assert_healthy(path)
+    assert perfetto_spans(path) == spans(trace)
+    assert sum(spans(trace).values()) == 3 * 30 * 2 + 3
 
 
 @needs_traces

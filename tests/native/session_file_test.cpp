@@ -163,4 +163,48 @@ TEST(a_file_of_something_else_is_refused) {
     CHECK(refused);
 }
 
+TEST(a_program_that_closes_our_descriptors_keeps_its_own_files) {
+    const Directory directory;
+    const Directory other;
+    const std::string theirs = other.path + "/theirs";
+    const std::string content(1 << 20, 'x');
+    in_child([&] {
+        Recorder::instance().start(in(directory));
+        for (int descriptor = 3; descriptor < 64; ++descriptor) close(descriptor);
+        std::ofstream file(theirs, std::ios::binary);
+        file << content << std::flush;
+        for (int i = 0; i < 400'000; ++i) {
+            begin("scope");
+            end("scope");
+        }
+        file.close();
+    });
+    CHECK(fs::file_size(theirs) == content.size());
+    std::ifstream input(theirs, std::ios::binary);
+    CHECK(std::string((std::istreambuf_iterator<char>(input)), {}) == content);
+}
+
+TEST(times_far_from_the_last_anchor_are_recovered_exactly) {
+    const Directory directory;
+    int pipe_ends[2];
+    CHECK(pipe(pipe_ends) == 0);
+    in_child([&] {
+        Recorder::instance().start(in(directory));
+        const int64_t before_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
+        begin("long");
+        const int64_t begun_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
+        while (base::read_clock_ns(CLOCK_MONOTONIC_RAW) < begun_ns + 300'000'000) std::this_thread::yield();
+        const int64_t end_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
+        end("long");
+        const int64_t bounds_ns[2] = {end_ns - begun_ns,
+                                      base::read_clock_ns(CLOCK_MONOTONIC_RAW) - before_ns};
+        CHECK(write(pipe_ends[1], bounds_ns, sizeof bounds_ns) == sizeof bounds_ns);
+    });
+    int64_t bounds_ns[2] = {};
+    CHECK(read(pipe_ends[0], bounds_ns, sizeof bounds_ns) == sizeof bounds_ns);
+    const trace::Trace trace = trace::build_trace(record::recover_session_file(directory.only_file()));
+    CHECK(trace.size() == 1);
+    CHECK(trace.duration_ns[0] >= bounds_ns[0] - 2'000 && trace.duration_ns[0] <= bounds_ns[1] + 2'000);
+}
+
 CHECK_MAIN
