@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+TORCH_VENV ?= .venv-torch
 ASAN_VENV ?= .venv-asan
 JOBS ?= 2
 FUZZ_SECONDS ?= 60
@@ -21,7 +22,7 @@ SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help build demo test pytest native-test asan asan-python tsan fuzz bench bench-smoke run-bench check stubs reference format clean
+.PHONY: help build demo test pytest torch-test native-test asan asan-python tsan fuzz bench bench-smoke run-bench check stubs reference format clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -36,6 +37,10 @@ test: native-test pytest ## all tests
 
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+torch-test: ## our names and numbers against PyTorch's own (installs torch into TORCH_VENV)
+	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch
+	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS=tests/unit/test_torch_names.py
 
 native-test: $(VENV)/.group-build ## the native tests alone
 	$(call build_native,native)
@@ -89,7 +94,7 @@ format: $(VENV)/.group-check ## format Python and C++
 	$(BIN)/clang-format -i $(CPP)
 
 clean: ## remove everything that was built
-	rm -rf build dist $(VENV) $(BENCH_VENV) $(ASAN_VENV) benchmarks/out demo-trace*
+	rm -rf build dist $(VENV) $(BENCH_VENV) $(TORCH_VENV) $(ASAN_VENV) benchmarks/out demo-trace*
 
 # A persistent build folder per environment makes a rebuild incremental.
 $(INSTALLED): $(SOURCES) $(VENV)/.group-build

@@ -1,9 +1,5 @@
 #include "bind/scope.h"
 
-#include <bit>
-#include <cmath>
-#include <string>
-
 #include "bind/hooks.h"
 #include "bind/python_thread.h"
 #include "bind/scope_object.h"
@@ -13,7 +9,6 @@
 namespace kinetograph::bind {
 
 using record::active;
-using record::RecordKind;
 
 // ---- names
 
@@ -362,55 +357,7 @@ PyTypeObject scope_type = [] {
     return type;
 }();
 
-// ---- marks and counters
-
-namespace {
-
-void append_now(PyObject* name, RecordKind kind, record::Category category, uint64_t value) {
-    record::ThreadBuffer* thread = recording_python_thread();
-    if (!thread) return;
-    PyObject* scope = shared_scope(name);
-    if (!scope) return PyErr_Clear();
-    const uint32_t id = name_id_of(reinterpret_cast<ScopeObject*>(scope));
-    Py_DECREF(scope);
-    const uint16_t lane = record::lane_number_of(*thread, current_context());
-    const uint64_t now = base::ticks();
-    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category), 0,
-                             0, lane, 0, 0});
-}
-
-bool is_recording() {
-    return (active.load(std::memory_order_relaxed) & record::active_sessions) != 0;
-}
-
-PyObject* mark(PyObject*, PyObject* name) {
-    if (!PyUnicode_Check(name))
-        return PyErr_Format(PyExc_TypeError, "mark() expects a name of type str, got %.200s",
-                            Py_TYPE(name)->tp_name);
-    if (is_recording()) append_now(name, RecordKind::instant, record::Category::cpu_instant_event, 0);
-    Py_RETURN_NONE;
-}
-
-PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-    if (nargs != 2 || !PyUnicode_Check(args[0]))
-        return PyErr_Format(PyExc_TypeError, "counter() expects a name of type str and a number");
-    const double value = PyFloat_AsDouble(args[1]);
-    if (value == -1.0 && PyErr_Occurred()) return nullptr;
-    if (is_recording())
-        append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
-    Py_RETURN_NONE;
-}
-
-PyMethodDef functions[] = {
-    {"mark", mark, METH_O,
-     "mark(name, /)\n--\n\nRecord an instant: something happened now.\n\n>>> kg.mark(\"cache miss\")"},
-    {"counter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(counter)), METH_FASTCALL,
-     "counter(name, value, /)\n--\n\nRecord the value of something that goes up and down.\n\n>>> "
-     "kg.counter(\"queue\", 12)"},
-    {nullptr, nullptr, 0, nullptr},
-};
-
-}  // namespace
+// ---- the module
 
 int add_scope_types(PyObject* module) {
     names = &record::Recorder::instance().strings();
@@ -421,8 +368,7 @@ int add_scope_types(PyObject* module) {
     PyType_Modified(&scope_type);
     if (add_scoped_function(module) != 0) return -1;
     // tp_vectorcall makes the type callable although it has no tp_new.
-    if (PyModule_AddObjectRef(module, "scope", reinterpret_cast<PyObject*>(&scope_type)) != 0) return -1;
-    return PyModule_AddFunctions(module, functions);
+    return PyModule_AddObjectRef(module, "scope", reinterpret_cast<PyObject*>(&scope_type));
 }
 
 }  // namespace kinetograph::bind

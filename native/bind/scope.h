@@ -5,7 +5,7 @@
 
 namespace kinetograph::bind {
 
-// Adds scope, ScopedFunction, mark, counter and the hooks of the Python side. Returns -1 with an exception
+// Adds scope and ScopedFunction. Returns -1 with an exception
 // set.
 int add_scope_types(PyObject* module);
 

@@ -1,0 +1,74 @@
+#include "bind/marks.h"
+
+#include <bit>
+
+#include "bind/python_thread.h"
+#include "bind/scope_object.h"
+
+namespace kinetograph::bind {
+
+using record::RecordKind;
+
+namespace {
+
+void append_now(PyObject* name, RecordKind kind, record::Category category, uint64_t value) {
+    record::ThreadBuffer* thread = recording_python_thread();
+    if (!thread) return;
+    PyObject* scope = shared_scope(name);
+    if (!scope) return PyErr_Clear();
+    const uint32_t id = name_id_of(reinterpret_cast<ScopeObject*>(scope));
+    Py_DECREF(scope);
+    const uint16_t lane = record::lane_number_of(*thread, current_context());
+    const uint64_t now = base::ticks();
+    record::append(*thread, {now, kind == RecordKind::counter ? value : now, id, kind, uint8_t(category), 0,
+                             0, lane, 0, 0});
+}
+
+bool is_recording() {
+    return (record::active.load(std::memory_order_relaxed) & record::active_sessions) != 0;
+}
+
+bool check_name(const char* function, PyObject* name) {
+    if (PyUnicode_Check(name)) return true;
+    PyErr_Format(PyExc_TypeError, "%s() expects a name of type str, got %.200s\nhint: kg.%s(str(value)...)",
+                 function, Py_TYPE(name)->tp_name, function);
+    return false;
+}
+
+PyObject* mark(PyObject*, PyObject* name) {
+    if (!check_name("mark", name)) return nullptr;
+    if (is_recording()) append_now(name, RecordKind::instant, record::Category::cpu_instant_event, 0);
+    Py_RETURN_NONE;
+}
+
+PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "counter() expects a name and a value, got %zd arguments",
+                            nargs);
+    if (!check_name("counter", args[0])) return nullptr;
+    const double value = PyFloat_AsDouble(args[1]);
+    if (value == -1.0 && PyErr_Occurred())
+        return PyErr_Format(PyExc_TypeError,
+                            "counter() expects a number as value of %R, got %.200s\nhint: float(value)",
+                            args[0], Py_TYPE(args[1])->tp_name);
+    if (is_recording())
+        append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"mark", mark, METH_O,
+     "mark(name, /)\n--\n\nRecord an instant: something happened now.\n\n>>> kg.mark(\"cache miss\")"},
+    {"counter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(counter)), METH_FASTCALL,
+     "counter(name, value, /)\n--\n\nRecord the value of something that goes up and down.\n\n>>> "
+     "kg.counter(\"queue\", 12)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+int add_marks(PyObject* module) {
+    return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace kinetograph::bind
