@@ -70,7 +70,9 @@ void SlabPool::free_slab(Slab* slab) {
     std::erase_if(resting_, [&](const ExtentRef& resting) { return resting.slab == slab; });
     slab->is_free = true;
     write_free_header(slab->memory, slab_units);
-    if (belongs_here(*slab->segment)) free_.push_back(slab);
+    if (!belongs_here(*slab->segment)) return;
+    free_.push_back(slab);
+    exhausted_.store(false, std::memory_order_relaxed);
 }
 
 // Files of earlier sessions may still be mapped, and a spill file while memory is free again.
@@ -125,7 +127,10 @@ ExtentRef SlabPool::open_extent(ExtentKind kind, uint32_t units) {
         }
     }
     Slab* slab = take_slab();
-    if (!slab) return {};
+    if (!slab) {
+        exhausted_.store(true, std::memory_order_relaxed);
+        return {};
+    }
     return carve({slab->first(), slab}, kind, units);
 }
 
@@ -169,7 +174,6 @@ Segment* SlabPool::map_anonymous(size_t bytes) {
     void* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    anonymous_bytes_ += bytes;
     return new Segment{static_cast<std::byte*>(memory), bytes, 0, false, nullptr, 0};
 }
 
@@ -215,6 +219,8 @@ void SlabPool::unmap(Segment* segment) {
 void SlabPool::adopt(std::unique_ptr<Segment> segment) {
     // While the keeper made it ready, a session file may have opened or closed.
     const bool is_for_now = belongs_here(*segment);
+    if (segment->file == 0) anonymous_bytes_ += segment->bytes;
+    exhausted_.store(false, std::memory_order_relaxed);
     segment->slab_count = segment->bytes / slab_bytes;
     segment->slabs = std::make_unique<Slab[]>(segment->slab_count);
     for (size_t i = segment->slab_count; i-- > 0;) {
@@ -238,6 +244,7 @@ bool SlabPool::add_segment(size_t bytes) {
 void SlabPool::set_limits(const PoolLimits& limits) {
     limits_ = limits;
     disk_full_ = false;
+    exhausted_.store(false, std::memory_order_relaxed);
 }
 
 void SlabPool::use_session_file(int descriptor) {
@@ -253,7 +260,6 @@ void SlabPool::shrink() {
     ++keeper_generation_;
     keeper_runs_ = false;
     keeper_wakes_->notify_all();
-    anonymous_bytes_ -= std::exchange(keeper_holds_bytes_, 0);
     resting_.clear();
     rooms_.clear();
     close_spill_file();
@@ -289,7 +295,6 @@ void SlabPool::forget_everything() {
     close_spill_file();
     session_file_ = {};
     disk_full_ = keeper_runs_ = false;
-    keeper_holds_bytes_ = 0;
     ++keeper_generation_;
     keeper_wakes_ = new std::condition_variable;  // the old one may remember a waiter that exists no more
 }
@@ -339,17 +344,16 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
     if (!segment) return false;
     // Nobody knows this memory yet, so its pages can be made ready without the lock.
     const uint64_t generation = keeper_generation_;
-    keeper_holds_bytes_ = segment->file == 0 ? segment->bytes : 0;
     lock.unlock();
     populate(segment->memory, segment->bytes);
     lock.lock();
-    if (generation == keeper_generation_) {
-        keeper_holds_bytes_ = 0;
+    // Meanwhile the sessions it was for may have ended, or a thread may have taken what was left of the
+    // limit: what the keeper holds is not counted, so that no thread is refused memory because of it.
+    const bool has_room = segment->file != 0 || segment->bytes <= memory_left();
+    if (generation == keeper_generation_ && has_room)
         adopt(std::move(segment));
-    } else {
-        munmap(segment->memory,
-               segment->bytes);  // the sessions it was for are over, and it is not counted any more
-    }
+    else
+        munmap(segment->memory, segment->bytes);
     return true;
 }
 

@@ -90,6 +90,8 @@ public:
 
     size_t anonymous_bytes() const { return anonymous_bytes_; }
     bool spilled_to_memory() const { return spill_on_tmpfs_; }
+    // Whether the last one who asked for memory got none, and none has come back since. Without the lock.
+    bool is_exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
     bool disk_full() const { return disk_full_; }
     bool uses_files() const { return session_file_.is_open() || spill_file_.is_open(); }
 
@@ -126,13 +128,13 @@ private:
     uint64_t files_ = 0;
     bool spill_on_tmpfs_ = false;
     bool disk_full_ = false;
+    std::atomic<bool> exhausted_{false};
 
     // The keeper makes slabs ready and takes resting pages out. It ends after a moment without work, so that
     // a program between sessions has no thread of ours. Heap-allocated because a forked child needs a fresh
     // one.
     bool keeper_runs_ = false;
     uint64_t keeper_generation_ = 0;
-    size_t keeper_holds_bytes_ = 0;  // of memory it makes ready and nobody has yet
     std::condition_variable* keeper_wakes_ = new std::condition_variable;
 };
 

@@ -139,7 +139,6 @@ SessionId Recorder::start(const SessionOptions& options) {
     session.owner_tid = caller.tid;
     apply_limits();
     pool_.prepare();
-    exhausted_.store(false, std::memory_order_relaxed);
     session.start = base::measure_anchor();
     session.keep_from = session.start.ticks;
     session.names_refused_before = strings_.refused();
@@ -239,7 +238,6 @@ Recording Recorder::stop(SessionId id) {
     note_losses(session, recording);
 
     ++leases_;
-    exhausted_.store(false, std::memory_order_relaxed);
     if (!session.options.session_directory.empty()) --session_file_users_;
     // A process killed while it builds its trace still has the file to recover from.
     std::shared_ptr<SessionFile> file = close_session_file_if_unused(retained);

@@ -137,7 +137,6 @@ private:
     int session_file_users_ = 0;  // sessions that need it, also those about to start
     ExtentRef string_extent_;
     std::vector<ExtentRef> string_extents_;
-    std::atomic<bool> exhausted_{false};
     pthread_key_t exit_key_{};
 };
 

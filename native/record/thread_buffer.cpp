@@ -149,7 +149,7 @@ bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
-    if (!exhausted_.load(std::memory_order_relaxed)) {
+    if (!pool_.is_exhausted()) {
         std::lock_guard lock(mutex_);
         fill(thread);
         advance_rings();
@@ -166,7 +166,6 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
             if (session_file_) write_thread_name(thread);
             return true;
         }
-        exhausted_.store(true, std::memory_order_relaxed);
         if (session_file_) session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
     }
     thread.dropped.fetch_add(1, std::memory_order_relaxed);

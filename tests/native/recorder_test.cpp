@@ -1,6 +1,7 @@
 // The recorder under many threads and sessions; this is what the sanitizer builds are for.
 #include "record/recorder.h"
 
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -392,6 +393,34 @@ TEST(at_the_limit_everything_is_spilled) {
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "spilled") == 400'000);
     CHECK(!has_note(trace, "dropped"));
+}
+
+TEST(appending_allocates_nothing) {
+    const auto session = Recorder::instance().start({});
+    const uint32_t name = id("scope");
+    for (int i = 0; i < 200; ++i) Scope scope(name);  // past the small extent a thread begins with
+    const size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 1000; ++i) Scope scope(name);
+    const size_t after = mallinfo2().uordblks;
+    CHECK(stop(session).size() == 1200);
+    CHECK(after == before);
+}
+
+TEST(a_step_of_the_wall_clock_is_noted_in_the_trace) {
+    static int64_t step_ns = 0;
+    const auto stepping = []() noexcept { return base::read_clock_ns(CLOCK_REALTIME) + step_ns; };
+    const base::ClockSources before = base::exchange_clock_sources({nullptr, +stepping});
+    const auto session = Recorder::instance().start({});
+    {
+        Scope scope(id("scope"));
+    }
+    step_ns = -60'000'000'000;
+    const trace::Trace trace = stop(session);
+    base::exchange_clock_sources(before);
+    bool is_noted = false;
+    for (const trace::Note& note : trace.notes) is_noted |= note.text.find("stepped") != std::string::npos;
+    CHECK(is_noted);
+    CHECK(trace.duration_ns[0] >= 0 && trace.duration_ns[0] < 1'000'000'000);
 }
 
 TEST(a_ring_keeps_the_newest) {
