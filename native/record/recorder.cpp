@@ -389,8 +389,8 @@ void Recorder::journal_string(uint32_t id, std::string_view text) {
     string_extent_.header->state.store(used + bytes, std::memory_order_release);
 }
 
-// Called under the lock. The mapping lives on while buffers or recordings are in it; the caller removes the
-// name.
+// Called under the lock. The mapping lives on while buffers or recordings are in it; the caller keeps the
+// names that are in it and removes the file once its trace is built.
 std::shared_ptr<SessionFile> Recorder::close_session_file_if_unused(std::vector<ExtentRef>& retained) {
     if (!session_file_ || session_file_users_ != 0) return nullptr;
     retained.insert(retained.end(), string_extents_.begin(), string_extents_.end());

@@ -120,12 +120,10 @@ void refresh_control(ThreadBuffer& thread) noexcept {
 
 void Recorder::refresh_control(ThreadBuffer& thread) {
     refresh_name_id(thread);
-    {
-        std::lock_guard lock(mutex_);
-        thread.seen_control = thread.control.load(std::memory_order_relaxed);
-        if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
-        if (std::exchange(thread.move_to_new_memory, false)) move_thread(thread);
-    }
+    std::lock_guard lock(mutex_);
+    thread.seen_control = thread.control.load(std::memory_order_relaxed);
+    if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
+    if (std::exchange(thread.move_to_new_memory, false)) move_thread(thread);
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {
