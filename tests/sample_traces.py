@@ -92,7 +92,7 @@ _spans = st.fixed_dictionaries(
         "kind": st.just(EventKind.SPAN),
         "duration_ns": _times,
         "scope": st.sampled_from(RecordScope),
-        "flags": st.sampled_from([0, EventFlag.UNFINISHED, EventFlag.ASYNC, 3]),
+        "flags": st.sampled_from([0, EventFlag.UNFINISHED, EventFlag.ASYNC, EventFlag.RESUMED, 3, 7]),
         "correlation": st.sampled_from([0, 5, 2**40]),
         "sequence": st.sampled_from([-1, 0, 12]),
     }

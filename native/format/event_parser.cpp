@@ -176,6 +176,7 @@ bool EventParser::take_event_argument(std::string_view key) {
     }
     if (key == argument::finished) return event_.is_unfinished = literal("false");
     if (key == argument::async) return event_.is_async = literal("true");
+    if (key == argument::resumed) return event_.is_resumed = literal("true");
     return false;
 }
 

@@ -23,6 +23,7 @@ struct ParsedEvent {
     std::optional<int64_t> scope;
     bool is_unfinished = false;
     bool is_async = false;
+    bool is_resumed = false;
     std::string_view members;
 
     // Arguments of M events.

@@ -225,6 +225,10 @@ void EventWriter::write_column_args(size_t row) {
         put_key(argument::async);
         out_.put_short("true");
     }
+    if (trace_.flags[row] & trace::event_resumed) {
+        put_key(argument::resumed);
+        out_.put_short("true");
+    }
     if (trace_.flags[row] & trace::event_unfinished) {
         put_key(argument::finished);
         out_.put_short("false");

@@ -34,6 +34,7 @@ inline constexpr std::string_view sequence = "Sequence number";
 inline constexpr std::string_view finished = "finished";
 inline constexpr std::string_view scope = "Record scope";  // ours
 inline constexpr std::string_view async = "Async span";    // ours
+inline constexpr std::string_view resumed = "Resumed";     // ours
 }  // namespace argument
 
 // Stays in the text; the writer only looks whether it is there and not 0.

@@ -118,7 +118,8 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     // Kineto calls every allocation unfinished, which tells nothing.
     const bool is_unfinished = event.is_unfinished && kind != EventKind::memory;
     trace_.flags.push_back(static_cast<uint8_t>((is_unfinished ? trace::event_unfinished : 0) |
-                                                (event.is_async ? trace::event_async : 0)));
+                                                (event.is_async ? trace::event_async : 0) |
+                                                (event.is_resumed ? trace::event_resumed : 0)));
     add_optional_columns(event);
     if (!event.external_id) return;
     (owns_external_id(category, uint8_t(kind)) ? owners_ : references_).push_back({*event.external_id, row});

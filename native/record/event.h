@@ -106,6 +106,7 @@ enum class RecordScope : uint8_t {
 enum RecordFlags : uint8_t {
     flag_unfinished = 1,  // still open when the window closed (or the process died)
     flag_async = 2,       // a span that may cross its neighbours on purpose
+    flag_resumed = 4,     // a later run of a generator or coroutine, whose call is an earlier span
 };
 
 // 32 bytes: two records a cache line, and an append touches one line of data.

@@ -23,6 +23,7 @@ enum class EventKind : uint8_t { span = 0, instant = 1, counter = 2, memory = 3 
 enum EventFlags : uint8_t {
     event_unfinished = record::flag_unfinished,
     event_async = record::flag_async,
+    event_resumed = record::flag_resumed,
 };
 
 // Names by id. Ids are dense and given in the order of first use; id 0 is the empty string.

@@ -61,6 +61,11 @@ class Event:
     def is_async(self) -> bool:
         return bool(self._cell("flags") & EventFlag.ASYNC)
 
+    @property
+    def is_resumed(self) -> bool:
+        """A later run of a generator or coroutine; the call itself is an earlier span."""
+        return bool(self._cell("flags") & EventFlag.RESUMED)
+
     # When
 
     @property

@@ -29,6 +29,7 @@ RESERVED_ARGUMENTS = frozenset(
         "Python parent id",
         "Record function id",
         "Record scope",
+        "Resumed",
         "Sequence number",
         "correlation",
         "finished",
@@ -82,6 +83,7 @@ class EventFlag(Word):
 
     UNFINISHED = 1
     ASYNC = 2
+    RESUMED = 4
 
 
 class RecordScope(Word):

@@ -102,7 +102,7 @@ def test_events_compare_by_trace_and_row() -> None:
 
 
 def test_reserved_arguments_never_stay_in_the_args_of_an_event() -> None:
-    values = {"finished": False, "Async span": True, "Python parent id": None}
+    values = {"finished": False, "Async span": True, "Resumed": True, "Python parent id": None}
     args = {name: values.get(name, 1) for name in RESERVED_ARGUMENTS} | {"mine": 1}
     assert only_event(args_json=json.dumps(args)).args == {"mine": 1}
 
