@@ -3,6 +3,7 @@
 
 #include "bind/hooks.h"
 #include "bind/marks.h"
+#include "bind/python_calls.h"
 #include "bind/scope.h"
 #include "bind/sessions.h"
 #include "bind/trace.h"
@@ -26,4 +27,5 @@ NB_MODULE(_native, module) {
         throw nb::python_error();
     kinetograph::bind::bind_trace(module);
     kinetograph::bind::bind_sessions(module);
+    kinetograph::bind::bind_python_calls(module);
 }

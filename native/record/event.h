@@ -106,6 +106,7 @@ enum class RecordScope : uint8_t {
 enum RecordFlags : uint8_t {
     flag_unfinished = 1,  // still open when the window closed (or the process died)
     flag_async = 2,       // a span that may cross its neighbours on purpose
+    flag_builtin = 8,     // a call of a C function; not kept in traces
     flag_resumed = 4,     // a later run of a generator or coroutine, whose call is an earlier span
 };
 
@@ -126,6 +127,9 @@ struct Record {
     const char* payload_bytes() const { return reinterpret_cast<const char*>(this + 1); }
 };
 static_assert(sizeof(Record) == 32);
+
+// Stands between the name of a Python call and its qualified name, where that says more.
+inline constexpr char qualified_name_separator = '\x1f';
 
 // The payload of an event is `payload_bytes` (u32) and then the members of a JSON object without its braces,
 // as they will stand in `args`: `"step":3,"note":"x"`. A device_span puts a DevicePlace in front.

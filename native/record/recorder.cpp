@@ -20,13 +20,13 @@ constexpr size_t strings_worth_forgetting = 4 << 20;
 
 Losses losses_of(const ThreadBuffer& thread) {
     return {thread.dropped.load(std::memory_order_relaxed), thread.unbalanced.load(std::memory_order_relaxed),
-            thread.too_deep.load(std::memory_order_relaxed),
-            thread.oversized.load(std::memory_order_relaxed)};
+            thread.too_deep.load(std::memory_order_relaxed), thread.oversized.load(std::memory_order_relaxed),
+            thread.brief.load(std::memory_order_relaxed)};
 }
 
 Losses operator-(const Losses& a, const Losses& b) {
     return {a.dropped - b.dropped, a.unbalanced - b.unbalanced, a.too_deep - b.too_deep,
-            a.oversized - b.oversized};
+            a.oversized - b.oversized, a.brief - b.brief};
 }
 
 OpenScopeCopy copy_of(const OpenScope& scope, uint16_t lane) {
@@ -203,7 +203,7 @@ bool Recorder::leave(SessionId id) {
     member->second.windows.back().end = base::ticks();
     std::vector<OpenScopeCopy>& open = member->second.open_at_leave;
     const size_t before = open.size();
-    for (const auto& lane : current_thread->lanes) copy_open_scopes(*lane, open);
+    for_each_stack(*current_thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
     for (size_t i = before; i < open.size(); ++i) open[i].seen_until = member->second.windows.back().end;
     remove_member(*current_thread);
     return true;
@@ -261,7 +261,7 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     // Open scopes first: one that ends meanwhile is then seen twice, and its record tells. The other way
     // round it would be seen nowhere.
     if (!thread.forget_open_scopes && membership.windows.back().end == UINT64_MAX)
-        for (const auto& lane : thread.lanes) copy_open_scopes(*lane, result.open);
+        for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, result.open); });
     for (const Window& joined : membership.windows) {
         const Window seen{std::max(joined.begin, window.begin), std::min(joined.end, window.end)};
         if (seen.begin <= seen.end) result.windows.push_back(seen);
@@ -299,6 +299,7 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
         total.unbalanced += thread.losses.unbalanced;
         total.too_deep += thread.losses.too_deep;
         total.oversized += thread.losses.oversized;
+        total.brief += thread.losses.brief;
     }
     auto note = [&](const char* kind, uint64_t count, const std::string& text) {
         if (count != 0) recording.notes.emplace_back(kind, std::to_string(count) + " " + text);
@@ -310,6 +311,7 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
     note("unbalanced", total.unbalanced, "scopes ended without having begun in this session and thread");
     note("too_deep", total.too_deep, "scopes were nested too deeply to be recorded");
     note("oversized", total.oversized, "events lost their arguments, which were larger than 60 KiB");
+    note("brief", total.brief, "calls were shorter than asked for and left out");
     note("names", strings_.refused() - session.names_refused_before,
          "events lost their name: too many distinct names for the memory limit");
     note("names", strings_.shortened() - session.names_shortened_before,

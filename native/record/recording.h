@@ -44,6 +44,7 @@ struct Losses {
     uint64_t unbalanced = 0;  // ends without a begin
     uint64_t too_deep = 0;    // scopes nested deeper than a stack can be
     uint64_t oversized = 0;   // payloads too large for a slab
+    uint64_t brief = 0;       // calls shorter than asked for
 };
 
 struct ThreadRecording {

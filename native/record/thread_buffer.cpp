@@ -79,6 +79,7 @@ ThreadBuffer& Recorder::register_thread() {
     thread.extent = {&no_extent, nullptr};
     thread.lanes.push_back(std::make_unique<Lane>());
     thread.lane = thread.lanes.front().get();
+    thread.calls.is_calls = true;
     {
         std::lock_guard lock(mutex_);
         thread.index = next_thread_++;
@@ -99,15 +100,16 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     thread->alive = false;
     dead_threads_.push_back(thread);
     fill(*thread);
-    for (auto& lane : thread->lanes)
-        if (lane->depth == 0 || thread->sessions == 0) drop_stack(*lane);
+    for_each_stack(*thread, [&](Lane& lane) {
+        if (lane.depth == 0 || thread->sessions == 0) drop_stack(lane);
+    });
     if (sessions_.empty()) trim();
 }
 
 void Recorder::forget_dead_threads() {
     std::erase_if(dead_threads_, [this](ThreadBuffer* thread) {
         if (thread->memberships != 0 || !thread->extents.empty()) return false;
-        for (auto& lane : thread->lanes) drop_stack(*lane);
+        for_each_stack(*thread, [&](Lane& lane) { drop_stack(lane); });
         unrecorded_by_dead_threads_ += thread->unrecorded.load(std::memory_order_relaxed);
         threads_.erase(thread->index);
         return true;
@@ -127,17 +129,19 @@ void Recorder::refresh_control(ThreadBuffer& thread) {
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {
-    for (auto& lane : thread.lanes) {
-        lane->too_deep = 0;
-        if (lane->depth != 0) lane->publish(0);
-        offer_lane(thread, *lane);
-    }
+    for_each_stack(thread, [&](Lane& lane) {
+        lane.too_deep = 0;
+        if (lane.depth != 0) lane.publish(0);
+        offer_lane(thread, lane);
+    });
+    thread.calls_generation = 0;
 }
 
 void Recorder::move_thread(ThreadBuffer& thread) {
     fill(thread);
-    for (auto& lane : thread.lanes)
-        if (lane->extent) move_stack(thread, *lane, lane->extent.header->capacity);
+    for_each_stack(thread, [&](Lane& lane) {
+        if (lane.extent) move_stack(thread, lane, lane.extent.header->capacity);
+    });
 }
 
 // ---- extents
@@ -280,9 +284,10 @@ Lane* Recorder::add_lane(ThreadBuffer& thread) {
 }
 
 bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
-    if (Recorder::instance().grow_stack(thread, lane)) return true;
+    const bool may_grow = lane.depth < lane.limit;
+    if (may_grow && Recorder::instance().grow_stack(thread, lane)) return true;
     ++lane.too_deep;
-    thread.too_deep.fetch_add(1, std::memory_order_relaxed);
+    if (may_grow) thread.too_deep.fetch_add(1, std::memory_order_relaxed);
     return false;
 }
 
@@ -299,7 +304,7 @@ bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units
     if (!fresh) return false;
     fresh.header->thread = thread.index;
     fresh.header->tid = thread.tid;
-    fresh.header->lane = lane.number;
+    fresh.header->lane = lane.number | (lane.is_calls ? stack_of_calls : 0);
     // Killed before the old stack is dropped, recovery finds two of this lane and believes the later one.
     fresh.header->order = lane.extent ? lane.extent.header->order + 1 : 0;
     for (uint32_t i = 0; i < lane.depth; ++i) copy_scope(scopes_in(fresh.header)[i], lane.entries[i]);
@@ -307,7 +312,7 @@ bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units
     drop_stack(lane);
     lane.extent = fresh;
     lane.entries = scopes_in(fresh.header);
-    lane.capacity = fresh.header->capacity * 2;
+    lane.capacity = std::min(fresh.header->capacity * 2, lane.limit);
     return true;
 }
 
@@ -339,6 +344,26 @@ void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
         append_with_payload(thread, record, nullptr, payload, payload_bytes);
     remove_scope(lane, position - 1);
     if (lane.depth == 0) offer_lane(thread, lane);
+}
+
+void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now, uint32_t line) noexcept {
+    Lane& lane = thread.calls;
+    if (lane.too_deep != 0) {
+        --lane.too_deep;
+        return;
+    }
+    uint32_t position = lane.depth;
+    while (position != 0 && name_of(lane.entries[position - 1]) != name) --position;
+    if (position == 0) {
+        thread.unbalanced.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    while (lane.depth >= position) {
+        Record record = finished_record(lane, lane.entries[lane.depth - 1], now);
+        record.correlation = lane.depth == position ? line : 0;
+        append(thread, record);
+        lane.publish(lane.depth - 1);
+    }
 }
 
 void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place, const char* payload,

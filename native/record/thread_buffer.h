@@ -40,9 +40,11 @@ struct Lane {
     uint32_t depth = 0;
     uint32_t capacity = 0;
     uint32_t changes = 0;
-    uint32_t too_deep = 0;  // scopes begun beyond what one slab can hold; not recorded, counted
+    uint32_t too_deep = 0;        // scopes begun beyond what one slab can hold; not recorded, counted
+    uint32_t limit = UINT32_MAX;  // how deep it may get because somebody wants no more; not counted
     uint16_t number = 0;
     bool offered = false;   // stands in ThreadBuffer::idle_lanes
+    bool is_calls = false;  // Python calls of the thread; they lie on its own line, and nest among themselves
     uintptr_t context = 0;  // whose line this is; an opaque key of the caller
     ExtentRef extent;
 
@@ -71,6 +73,9 @@ struct ThreadBuffer {
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<Lane*> idle_lanes;
     std::unordered_map<uintptr_t, Lane*> lane_by_context;
+    Lane calls;
+    // Which configuration of the call collector the calls follow; 0: they have to be found anew.
+    uint32_t calls_generation = 0;
 
     // Written under the recorder's lock, read by the owner without it.
     std::atomic<uint32_t> control{0};
@@ -80,6 +85,7 @@ struct ThreadBuffer {
     std::atomic<uint64_t> unbalanced{0};
     std::atomic<uint64_t> too_deep{0};
     std::atomic<uint64_t> oversized{0};
+    std::atomic<uint64_t> brief{0};       // calls shorter than asked for
     std::atomic<uint64_t> unrecorded{0};  // scopes begun while only sessions of other threads ran
 
     // Under the recorder's lock.
@@ -96,6 +102,12 @@ struct ThreadBuffer {
     std::deque<OwnedExtent> extents;  // in order; the last one is `extent`, if the thread has one
 };
 
+template <class Visit>
+void for_each_stack(ThreadBuffer& thread, Visit&& visit) {
+    for (auto& lane : thread.lanes) visit(*lane);
+    visit(thread.calls);
+}
+
 // The buffer of this thread, nullptr before its first event. One word of static TLS: the fastest there is.
 // `constinit` spares every use the question whether it has been initialised.
 KINETOGRAPH_API extern constinit thread_local ThreadBuffer* current_thread
@@ -107,6 +119,8 @@ KINETOGRAPH_API void refresh_control(ThreadBuffer& thread) noexcept;
 KINETOGRAPH_API bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept;
 KINETOGRAPH_API Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept;
 KINETOGRAPH_API bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept;
+KINETOGRAPH_API void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now,
+                                           uint32_t line) noexcept;
 KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now,
                                       const char* payload = nullptr, size_t payload_bytes = 0) noexcept;
 
@@ -171,6 +185,13 @@ inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_
     lane.publish(lane.depth + 1);
 }
 
+// One that began earlier: a call that was open before anybody recorded.
+inline void begin_scope_at(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta,
+                           uint64_t start) noexcept {
+    begin_scope(thread, lane, name, meta);
+    if (lane.too_deep == 0) lane.entries[lane.depth - 1].start.store(start, std::memory_order_relaxed);
+}
+
 inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t now) noexcept {
     const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
     const uint32_t meta = uint32_t(packed);
@@ -211,6 +232,25 @@ inline void end_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
     append(thread, finished_record(lane, scope, now));
     lane.publish(lane.depth - 1);
     if (lane.depth == 0) offer_lane(thread, lane);
+}
+
+// Calls nest strictly, unless a call or a return was not seen: then those above have ended unseen.
+// `line` is where the caller stands, 0 when nobody asks.
+inline void end_call(ThreadBuffer& thread, uint32_t name, uint64_t now, uint64_t least_ticks,
+                     uint32_t line) noexcept {
+    Lane& lane = thread.calls;
+    if (lane.depth == 0 || lane.too_deep != 0) [[unlikely]]
+        return end_call_out_of_order(thread, name, now, line);
+    const OpenScope& call = lane.entries[lane.depth - 1];
+    if (uint32_t(call.name_and_meta.load(std::memory_order_relaxed) >> 32) != name) [[unlikely]]
+        return end_call_out_of_order(thread, name, now, line);
+    Record record = finished_record(lane, call, now);
+    record.correlation = line;
+    if (now - record.start >= least_ticks) [[likely]]
+        append(thread, record);
+    else
+        thread.brief.store(thread.brief.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    lane.publish(lane.depth - 1);
 }
 
 }  // namespace kinetograph::record

@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "base/temporary_file.h"
+#include "trace/recorded_names.h"
 #include "trace/start_order.h"
 
 namespace kinetograph::trace {
@@ -32,34 +33,6 @@ using record::Window;
 constexpr size_t column_bytes_per_event = 48;
 constexpr int64_t first_made_up_tid = 1'000'000'000;  // above every Linux thread id, below 2^31
 constexpr int64_t device_sort_index = 5'000'000;
-
-// Recorder ids to ids of the trace. Neighbouring events mostly share their names.
-class NameMap {
-public:
-    NameMap(const Recording& recording, Strings& strings) : recording_(recording), strings_(strings) {}
-
-    uint32_t operator()(uint32_t recorded) {
-        Entry& cached = cache_[recorded % cache_.size()];
-        if (cached.recorded != recorded) cached = {recorded, find(recorded)};
-        return cached.id;
-    }
-
-private:
-    struct Entry {
-        uint32_t recorded = 0;
-        uint32_t id = 0;
-    };
-    uint32_t find(uint32_t recorded) {
-        auto [known, is_new] = ids_.try_emplace(recorded, 0);
-        if (is_new) known->second = strings_.intern(recording_.names(recorded));
-        return known->second;
-    }
-
-    const Recording& recording_;
-    Strings& strings_;
-    std::array<Entry, 256> cache_{};
-    std::unordered_map<uint32_t, uint32_t> ids_;
-};
 
 // One event as it will stand in the trace, times still in ticks.
 struct Clipped {
@@ -113,7 +86,8 @@ public:
         : recording_(recording),
           options_(options),
           trace_(storage_for(recording)),
-          names_(recording, trace_.strings) {}
+          names_(recording, trace_.strings),
+          call_names_(recording, options.clean_members, trace_) {}
 
     Trace build() {
         trace_.window_start_ns = wall(recording_.window.begin);
@@ -149,9 +123,12 @@ private:
 
     int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
 
-    bool is_wanted(uint8_t scope) const {
+    bool is_wanted(uint8_t category, uint8_t scope) const {
+        if (is_call(category)) return options_.calls;
         return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0;
     }
+
+    static bool is_call(uint8_t category) { return category == uint8_t(Category::python_function); }
 
     // Pages of a file are let go of once they are read: the recording is larger than memory then.
     template <class Visit>
@@ -190,18 +167,21 @@ private:
 
     bool wants(const ThreadRecording& thread, const Record& record, Clipped& clipped) const {
         return is_host_event(record.kind) && makes_sense(record.category, record.scope) &&
-               (record.kind != RecordKind::span || is_wanted(record.scope)) &&
+               (record.kind != RecordKind::span || is_wanted(record.category, record.scope)) &&
                clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
     }
 
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
         return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
-               is_wanted(uint8_t(scope.meta >> 8)) &&
+               is_wanted(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
                clip(scope.start, scope.seen_until, uint8_t(scope.meta >> 16) | record::flag_unfinished,
                     thread.windows, clipped);
     }
 
     void order_events(ThreadRecording& thread) {
+        // Scopes and calls of a lane come from two stacks; together they are to be outermost first.
+        std::stable_sort(thread.open.begin(), thread.open.end(),
+                         [](const OpenScopeCopy& a, const OpenScopeCopy& b) { return a.start < b.start; });
         for_each_record(thread, [&](const Record& record) {
             note_name(thread, record);
             if (!makes_sense(record.category, record.scope)) ++damaged_;
@@ -303,21 +283,24 @@ private:
         const int64_t start_ns = wall(clipped.start);
         trace_.start_ns[row] = start_ns;
         trace_.duration_ns[row] = wall(clipped.end) - start_ns;
-        trace_.name[row] = names_(name);
+        trace_.name[row] = name;
         trace_.track[row] = track;
-        trace_.flags[row] = clipped.flags;
+        trace_.flags[row] = clipped.flags & event_flags;
     }
 
     void write_host_event(const Record& record, const Clipped& clipped) {
         LaneRows& lane = lanes_[record.lane];
         const size_t row = next_row(lane);
-        write_row(row, lane.track, clipped, record.name);
         trace_.kind[row] = uint8_t(event_kind(record.kind));
         trace_.category[row] = record.category;
         trace_.scope[row] = record.scope;
+        if (is_call(record.category))
+            write_call(row, lane.track, clipped, record.name, record.correlation);
+        else
+            write_row(row, lane.track, clipped, names_(record.name));
         if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
         if (record.payload != 0) write_payload(row, record.payload_bytes(), record.payload * sizeof(Record));
-        write_correlation(row, record.correlation);
+        if (!is_call(record.category)) write_correlation(row, record.correlation);
     }
 
     void write_open_scope(const ThreadRecording& thread, const OpenScopeCopy& scope) {
@@ -325,10 +308,24 @@ private:
         if (!wants(thread, scope, clipped)) return;
         LaneRows& lane = lanes_[scope.lane];
         const size_t row = next_row(lane);
-        write_row(row, lane.track, clipped, scope.name);
         trace_.kind[row] = uint8_t(EventKind::span);
         trace_.category[row] = uint8_t(scope.meta);
         trace_.scope[row] = uint8_t(scope.meta >> 8);
+        if (is_call(uint8_t(scope.meta))) return write_call(row, lane.track, clipped, scope.name, 0);
+        write_row(row, lane.track, clipped, names_(scope.name));
+    }
+
+    // The line is where the caller stood, 0 when nobody asked.
+    void write_call(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint32_t line) {
+        const CallNames::Entry& call = call_names_(recorded);
+        write_row(row, track, clipped, call.name);
+        if (call.args.length == 0 && line == 0) return;
+        if (trace_.args.empty()) trace_.args.resize(trace_.size());
+        trace_.args[row] = call.args;
+        if (line == 0) return;
+        std::string text(trace_.args_text.data() + call.args.offset, call.args.length);
+        text += (text.empty() ? "\"Call line\":" : ",\"Call line\":") + std::to_string(line);
+        write_args(row, text.data(), text.size());
     }
 
     void write_correlation(size_t row, uint32_t correlation) {
@@ -441,6 +438,7 @@ private:
     const BuildOptions& options_;
     Trace trace_;
     NameMap names_;
+    CallNames call_names_;
     std::vector<LaneRows> lanes_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;

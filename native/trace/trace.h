@@ -25,6 +25,7 @@ enum EventFlags : uint8_t {
     event_async = record::flag_async,
     event_resumed = record::flag_resumed,
 };
+inline constexpr uint8_t event_flags = event_unfinished | event_async | event_resumed;
 
 // Names by id. Ids are dense and given in the order of first use; id 0 is the empty string.
 class Strings {

@@ -105,7 +105,7 @@ class Session:
         self._require_own_process()
         with self._stopping:
             self._require_running()
-            native = _native.stop_session(self._number, self._scopes)
+            native = _native.stop_session(self._number, self._scopes, self._config.with_stack)
         self._count_shapes(-1)
         exits.forget(self)
         trace = Trace(native)

@@ -1,0 +1,37 @@
+#include "bind/python_calls.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "collect/python_calls/calls.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace kinetograph::bind {
+
+namespace {
+
+void start_calls(std::vector<std::string> include, std::vector<std::string> exclude, uint32_t max_depth,
+                 int64_t min_duration_ns, bool c_calls, bool call_lines, bool python_calls,
+                 bool garbage_collection) {
+    const collect::CallOptions options{{std::move(include), std::move(exclude)},
+                                       max_depth,
+                                       min_duration_ns,
+                                       c_calls,
+                                       call_lines,
+                                       python_calls,
+                                       garbage_collection};
+    if (!collect::start_calls(options)) throw nb::python_error();
+}
+
+}  // namespace
+
+void bind_python_calls(nb::module_& module) {
+    module.def("start_calls", &start_calls, nb::kw_only(), "include"_a, "exclude"_a, "max_depth"_a,
+               "min_duration_ns"_a, "c_calls"_a, "call_lines"_a, "python_calls"_a, "garbage_collection"_a,
+               "Record Python calls from now on, or by other rules than before.");
+    module.def("stop_calls", &collect::stop_calls);
+}
+
+}  // namespace kinetograph::bind

@@ -1,0 +1,101 @@
+// Python calls as spans of their thread: what the hooks into the interpreter do with what they see.
+//
+// The hooks (hook.h) run with the GIL, in the thread that calls. A thread's stack of open calls follows its
+// frames; whoever records for the first time, or under a new configuration, finds its stack by walking them.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "collect/python_calls/code_names.h"
+#include "record/thread_buffer.h"
+
+namespace kinetograph::collect {
+
+struct CallOptions {
+    CallFilter filter;
+    uint32_t max_depth = UINT32_MAX;
+    int64_t min_duration_ns = 0;
+    bool c_calls = false;
+    bool call_lines = false;
+    bool python_calls = true;
+    bool garbage_collection = true;
+};
+
+// Read on every call, written with the GIL.
+struct CallRules {
+    uint32_t generation = 0;
+    uint32_t max_depth = UINT32_MAX;
+    uint64_t least_ticks = 0;
+    uint64_t started_at = 0;
+    bool with_lines = false;
+};
+extern CallRules rules;
+
+inline constexpr uint32_t call_meta =
+    record::open_meta(record::Category::python_function, record::RecordScope::function);
+inline constexpr uint32_t resumed_meta =
+    record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_resumed);
+inline constexpr uint32_t builtin_meta =
+    record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_builtin);
+
+// Begin, or go on, to record as `options` say. False with an exception set.
+bool start_calls(const CallOptions& options);
+void stop_calls();
+
+// The slow paths. `includes_current`: whether the innermost frame is one of the calls that are open.
+void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept;
+record::ThreadBuffer* first_event_of_thread() noexcept;
+uint32_t line_of_caller() noexcept;
+
+inline record::ThreadBuffer* calling_thread() noexcept {
+    if (!record::current_thread) [[unlikely]]
+        return first_event_of_thread();
+    return record::recording_thread();
+}
+
+inline CodeWord decision_on(PyCodeObject* code) {
+    const CodeWord word = word_of(code);
+    return word.generation() == rules.generation ? word : decide(code, rules.generation);
+}
+
+inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta) noexcept {
+    if (thread.calls_generation != rules.generation) [[unlikely]]
+        find_open_calls(thread, meta & (record::flag_builtin << 16));
+    record::begin_scope(thread, thread.calls, name, meta);
+}
+
+// False when calls of this code are not wanted.
+inline bool enter_call(PyCodeObject* code, uint32_t meta) noexcept {
+    const CodeWord word = decision_on(code);
+    if (word.is_excluded()) return false;
+    if (record::ThreadBuffer* thread = calling_thread()) enter(*thread, word.name(), meta);
+    return true;
+}
+
+inline bool leave_call(PyCodeObject* code) noexcept {
+    const uint64_t now = base::ticks();
+    const CodeWord word = decision_on(code);
+    if (word.is_excluded()) return false;
+    record::ThreadBuffer* thread = calling_thread();
+    if (!thread) return true;
+    if (thread->calls_generation != rules.generation) [[unlikely]]
+        find_open_calls(*thread, true);
+    const uint32_t line = rules.with_lines ? line_of_caller() : 0;
+    record::end_call(*thread, word.name(), now, rules.least_ticks, line);
+    return true;
+}
+
+// Of C functions, called from `caller`.
+inline bool enter_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
+    if (decision_on(caller).is_excluded()) return false;
+    if (!is_builtin(callable)) return true;
+    if (record::ThreadBuffer* thread = calling_thread()) enter(*thread, builtin_name(callable), builtin_meta);
+    return true;
+}
+
+void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept;
+
+}  // namespace kinetograph::collect

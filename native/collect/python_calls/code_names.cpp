@@ -1,0 +1,155 @@
+#include "collect/python_calls/code_names.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collect/python_calls/code_extra.h"
+#include "record/recorder.h"
+
+namespace kinetograph::collect {
+
+Py_ssize_t code_slot = -1;
+
+namespace {
+
+CallFilter wanted;
+std::vector<std::string> search_path;
+std::string own_folder;
+struct MethodKey {
+    const PyMethodDef* method;
+    const PyTypeObject* type;
+    bool operator==(const MethodKey&) const = default;
+};
+struct MethodHash {
+    size_t operator()(const MethodKey& key) const {
+        return std::hash<const void*>{}(key.method) * 31 + std::hash<const void*>{}(key.type);
+    }
+};
+std::unordered_map<MethodKey, uint32_t, MethodHash> builtin_names;
+
+std::string text_of(PyObject* text) {
+    if (!text || !PyUnicode_Check(text)) return {};
+    Py_ssize_t bytes = 0;
+    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes)) return {utf8, size_t(bytes)};
+    PyErr_Clear();
+    PyObject* spelled = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    if (!spelled) {
+        PyErr_Clear();
+        return {};
+    }
+    std::string result(PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled)));
+    Py_DECREF(spelled);
+    return result;
+}
+
+uint32_t intern(std::string name, const std::string& qualified) {
+    if (!qualified.empty()) name += record::qualified_name_separator + qualified;
+    return record::Recorder::instance().intern(name);
+}
+
+bool is_our_own(const Origin& origin) {
+    return !own_folder.empty() && origin.path.starts_with(own_folder);
+}
+
+uint32_t name_of(const PyCodeObject* code, const Origin& origin) {
+    const std::string name = text_of(code->co_name), qualified = text_of(code->co_qualname);
+    return intern(origin.shown + "(" + std::to_string(code->co_firstlineno) + "): " + name,
+                  qualified == name ? "" : qualified);
+}
+
+const char* last_part(const char* dotted) {
+    const char* dot = std::strrchr(dotted, '.');
+    return dot ? dot + 1 : dotted;
+}
+
+// As Python prints it, but for the address, which would make every object a name of its own.
+uint32_t method_name(const PyMethodDef* method, const PyTypeObject* type) {
+    const std::string name = method->ml_name ? method->ml_name : "?";
+    return intern("<built-in method " + name + " of " + type->tp_name + " object>",
+                  last_part(type->tp_name) + ("." + name));
+}
+
+uint32_t function_name(const PyCFunctionObject* function) {
+    const std::string name = function->m_ml->ml_name ? function->m_ml->ml_name : "?";
+    const std::string module = text_of(function->m_module);
+    return intern("<built-in function " + name + ">", module.empty() ? "" : module + "." + name);
+}
+
+template <class Make>
+uint32_t known_name(const PyMethodDef* method, const PyTypeObject* type, Make&& make) {
+    auto [known, is_new] = builtin_names.try_emplace(MethodKey{method, type}, 0);
+    if (is_new) known->second = make();
+    return known->second;
+}
+
+}  // namespace
+
+bool take_code_slot() {
+    if (code_slot >= 0) return true;
+    const Py_ssize_t slot = request_code_slot();
+    PyObject* probe = slot < 0 ? nullptr : Py_CompileString("0", "<kinetograph>", Py_eval_input);
+    if (!probe) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "no slot is left in code objects");
+        return false;
+    }
+    code_slot = slot;
+    const auto mark = reinterpret_cast<void*>(uintptr_t(0x5eed));
+    const bool works = set_code_slot(probe, slot, mark) == 0 &&
+                       word_of(reinterpret_cast<PyCodeObject*>(probe)).bits == 0x5eed;
+    Py_DECREF(probe);
+    if (works) return true;
+    code_slot = -1;
+    PyErr_SetString(PyExc_RuntimeError, "this Python keeps data in code objects in a way we do not know");
+    return false;
+}
+
+bool prepare_names(const CallFilter& filter) {
+    wanted = filter;
+    builtin_names.clear();
+    search_path.clear();
+    if (PyObject* path = PySys_GetObject("path"); path && PyList_Check(path))
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); ++i)
+            search_path.push_back(text_of(PyList_GET_ITEM(path, i)));
+    std::stable_sort(search_path.begin(), search_path.end(),
+                     [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+    if (!own_folder.empty()) return true;
+    PyObject* package = PyImport_ImportModule("kinetograph");
+    PyObject* file = package ? PyObject_GetAttrString(package, "__file__") : nullptr;
+    if (!file) return false;
+    const std::string path = text_of(file);
+    own_folder = path.substr(0, path.rfind('/') + 1);
+    Py_DECREF(file);
+    Py_DECREF(package);
+    return true;
+}
+
+CodeWord decide(PyCodeObject* code, uint32_t generation) {
+    const Origin origin = origin_of(text_of(code->co_filename), search_path);
+    const bool is_excluded = is_our_own(origin) || !wanted.wants(origin);
+    const uint32_t name = is_excluded ? 0 : name_of(code, origin);
+    const CodeWord word{uint64_t(generation) << 33 | uint64_t(name) << 1 | uint64_t(is_excluded)};
+    // Without memory for the slot it is decided again next time.
+    if (set_code_slot(reinterpret_cast<PyObject*>(code), code_slot, reinterpret_cast<void*>(word.bits)) != 0)
+        PyErr_Clear();
+    return word;
+}
+
+uint32_t builtin_name(PyObject* callable) {
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) {
+        const auto* method = reinterpret_cast<PyMethodDescrObject*>(callable);
+        const PyTypeObject* type = PyDescr_TYPE(callable);
+        return known_name(method->d_method, type, [&] { return method_name(method->d_method, type); });
+    }
+    const auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
+    PyObject* self = function->m_self;
+    if (!self || PyModule_Check(self))
+        return known_name(function->m_ml, nullptr, [&] { return function_name(function); });
+    return known_name(function->m_ml, Py_TYPE(self),
+                      [&] { return method_name(function->m_ml, Py_TYPE(self)); });
+}
+
+}  // namespace kinetograph::collect

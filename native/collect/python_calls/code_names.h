@@ -1,0 +1,54 @@
+// What a function is called, and whether it is wanted: decided once per code object and kept in it.
+//
+// The decision lies in a slot of the code object's own (PEP 523's extra), so that it is found with two loads
+// and goes when the code goes. A number of the configuration it was made under tells whether it still holds.
+// Everything here needs the GIL.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "collect/python_calls/filter.h"
+
+namespace kinetograph::collect {
+
+// generation << 33 | name << 1 | excluded
+struct CodeWord {
+    uint64_t bits = 0;
+
+    uint32_t generation() const { return uint32_t(bits >> 33); }
+    uint32_t name() const { return uint32_t(bits >> 1); }
+    bool is_excluded() const { return bits & 1; }
+};
+inline constexpr uint32_t max_generation = (uint32_t(1) << 31) - 1;
+
+extern Py_ssize_t code_slot;
+
+inline CodeWord word_of(const PyCodeObject* code) {
+    struct Extra {
+        Py_ssize_t size;
+        uint64_t slots[1];
+    };
+    const auto* extra = static_cast<const Extra*>(code->co_extra);
+    if (!extra || extra->size <= code_slot) return {};
+    return {extra->slots[code_slot]};
+}
+
+// Takes a slot, at the first call. False with an exception set where the interpreter keeps them in another
+// way.
+bool take_code_slot();
+
+// From now on decisions are made with this filter and the sys.path of this moment. False with an exception.
+bool prepare_names(const CallFilter& filter);
+
+// Decides anew, for this generation.
+CodeWord decide(PyCodeObject* code, uint32_t generation);
+
+// A C function or method, and not something else that can be called.
+inline bool is_builtin(PyObject* callable) {
+    return PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type);
+}
+uint32_t builtin_name(PyObject* callable);
+
+}  // namespace kinetograph::collect

@@ -1,0 +1,14 @@
+// How calls become known: one file per way that CPython offers, of which the build takes the right one.
+//
+// hook_profile.cpp is for 3.11, hook_monitoring.cpp for 3.12 and later. Both need the GIL, and both leave
+// what other tools have installed in its place.
+#pragma once
+
+namespace kinetograph::collect {
+
+// Calls of all threads, those that run and those to come. `is_change`: it is installed, and the rules are
+// new. False with an exception set.
+bool install_hook(bool c_calls, bool is_change);
+void remove_hook();
+
+}  // namespace kinetograph::collect

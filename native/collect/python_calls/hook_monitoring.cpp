@@ -1,0 +1,180 @@
+// Calls on CPython 3.12 and later: sys.monitoring (PEP 669), under a tool id of our own.
+//
+// It sees all threads at once. A callback that returns DISABLE is not called again for that place in the
+// code: so functions that are not wanted cost nothing after their first call.
+#include <Python.h>
+
+#include "collect/python_calls/calls.h"
+#include "collect/python_calls/hook.h"
+
+namespace kinetograph::collect {
+
+namespace {
+
+// 0, 1, 2 and 5 are for debuggers, coverage, profilers (cProfile) and optimizers.
+constexpr int our_ids[] = {3, 4};
+
+int tool_id = -1;
+PyObject* disable = nullptr;
+
+PyCodeObject* code_in(PyObject* const* args) {
+    return reinterpret_cast<PyCodeObject*>(args[0]);
+}
+
+PyObject* answer(bool is_wanted) {
+    return Py_NewRef(is_wanted ? Py_None : disable);
+}
+
+PyObject* on_start(PyObject*, PyObject* const* args, Py_ssize_t) {
+    return answer(enter_call(code_in(args), call_meta));
+}
+
+PyObject* on_resume(PyObject*, PyObject* const* args, Py_ssize_t) {
+    return answer(enter_call(code_in(args), resumed_meta));
+}
+
+PyObject* on_leave(PyObject*, PyObject* const* args, Py_ssize_t) {
+    return answer(leave_call(code_in(args)));
+}
+
+// These two cannot be disabled.
+PyObject* on_throw(PyObject*, PyObject* const* args, Py_ssize_t) {
+    enter_call(code_in(args), resumed_meta);
+    Py_RETURN_NONE;
+}
+
+PyObject* on_unwind(PyObject*, PyObject* const* args, Py_ssize_t) {
+    leave_call(code_in(args));
+    Py_RETURN_NONE;
+}
+
+PyObject* on_call(PyObject*, PyObject* const* args, Py_ssize_t) {
+    return answer(enter_builtin(code_in(args), args[2]));
+}
+
+PyObject* on_builtin_end(PyObject*, PyObject* const* args, Py_ssize_t) {
+    leave_builtin(code_in(args), args[2]);
+    Py_RETURN_NONE;
+}
+
+struct Watched {
+    const char* event;
+    PyMethodDef callback;
+    bool is_builtin;
+};
+
+template <PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)>
+constexpr PyMethodDef callback(const char* name) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL,
+            nullptr};
+}
+
+Watched watched[] = {
+    {"PY_START", callback<on_start>("kinetograph_on_start"), false},
+    {"PY_RESUME", callback<on_resume>("kinetograph_on_resume"), false},
+    {"PY_THROW", callback<on_throw>("kinetograph_on_throw"), false},
+    {"PY_RETURN", callback<on_leave>("kinetograph_on_return"), false},
+    {"PY_YIELD", callback<on_leave>("kinetograph_on_yield"), false},
+    {"PY_UNWIND", callback<on_unwind>("kinetograph_on_unwind"), false},
+    {"CALL", callback<on_call>("kinetograph_on_call"), true},
+    {"C_RETURN", callback<on_builtin_end>("kinetograph_on_c_return"), true},
+    {"C_RAISE", callback<on_builtin_end>("kinetograph_on_c_raise"), true},
+};
+
+// A new reference, or nullptr with an exception set.
+PyObject* monitoring() {
+    PyObject* module = PySys_GetObject("monitoring");
+    if (!module) PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is missing");
+    return Py_XNewRef(module);
+}
+
+long event_bit(PyObject* module, const char* event) {
+    PyObject* events = PyObject_GetAttrString(module, "events");
+    PyObject* bit = events ? PyObject_GetAttrString(events, event) : nullptr;
+    const long value = bit ? PyLong_AsLong(bit) : -1;
+    Py_XDECREF(bit);
+    Py_XDECREF(events);
+    return value;
+}
+
+bool succeeded(PyObject* result) {
+    Py_XDECREF(result);
+    return result != nullptr;
+}
+
+bool take_tool_id(PyObject* module) {
+    for (const int id : our_ids) {
+        if (succeeded(PyObject_CallMethod(module, "use_tool_id", "is", id, "kinetograph"))) {
+            tool_id = id;
+            return true;
+        }
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_RuntimeError, "other tools hold the ids 3 and 4 of sys.monitoring");
+    return false;
+}
+
+bool connect(PyObject* module, Watched& one, PyObject* function) {
+    const long bit = event_bit(module, one.event);
+    return bit >= 0 &&
+           succeeded(PyObject_CallMethod(module, "register_callback", "ilO", tool_id, bit, function));
+}
+
+bool connect_all(PyObject* module, bool c_calls) {
+    for (Watched& one : watched) {
+        if (one.is_builtin && !c_calls) continue;
+        PyObject* function = PyCFunction_New(&one.callback, nullptr);
+        const bool is_connected = function && connect(module, one, function);
+        Py_XDECREF(function);
+        if (!is_connected) return false;
+    }
+    return true;
+}
+
+// C_RETURN and C_RAISE come with CALL and cannot be asked for alone.
+bool set_events(PyObject* module, bool c_calls) {
+    long events = 0;
+    for (const Watched& one : watched) {
+        const std::string_view name = one.event;
+        if (name.starts_with("C_") || (one.is_builtin && !c_calls)) continue;
+        const long bit = event_bit(module, one.event);
+        if (bit < 0) return false;
+        events |= bit;
+    }
+    return succeeded(PyObject_CallMethod(module, "set_events", "il", tool_id, events));
+}
+
+}  // namespace
+
+bool install_hook(bool c_calls, bool is_change) {
+    PyObject* module = monitoring();
+    if (!module) return false;
+    if (!disable) disable = PyObject_GetAttrString(module, "DISABLE");
+    bool is_installed = disable && (is_change || take_tool_id(module)) && connect_all(module, c_calls) &&
+                        set_events(module, c_calls);
+    // What was disabled under the old rules may be wanted under the new ones.
+    if (is_installed && is_change)
+        is_installed = succeeded(PyObject_CallMethod(module, "restart_events", nullptr));
+    Py_DECREF(module);
+    if (!is_installed && !is_change) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        remove_hook();
+        PyErr_Restore(type, value, traceback);
+    }
+    return is_installed;
+}
+
+void remove_hook() {
+    PyObject* module = tool_id < 0 ? nullptr : monitoring();
+    if (!module) return PyErr_Clear();
+    succeeded(PyObject_CallMethod(module, "set_events", "ii", tool_id, 0));
+    for (Watched& one : watched) connect(module, one, Py_None);
+    succeeded(PyObject_CallMethod(module, "free_tool_id", "i", tool_id));
+    PyErr_Clear();
+    Py_DECREF(module);
+    tool_id = -1;
+}
+
+}  // namespace kinetograph::collect

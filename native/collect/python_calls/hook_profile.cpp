@@ -1,0 +1,186 @@
+// Calls on CPython 3.11: the profile function of each thread.
+#include <Python.h>
+#include <opcode.h>
+
+#include <utility>
+
+#include "collect/python_calls/calls.h"
+#include "collect/python_calls/frames.h"
+#include "collect/python_calls/hook.h"
+
+namespace kinetograph::collect {
+
+namespace {
+
+bool wants_builtins = false;
+PyObject* installer = nullptr;       // what the threading module hands to new threads while we record
+PyObject* threading_hook = nullptr;  // what it handed to them before; nullptr: nothing
+
+// The profile function that a thread had before ours, and goes on to have.
+struct Previous {
+    Py_tracefunc function;
+    PyObject* argument;
+};
+constexpr const char* capsule_name = "kinetograph.previous_profile_function";
+
+Previous* previous_in(PyObject* capsule) {
+    return capsule ? static_cast<Previous*>(PyCapsule_GetPointer(capsule, capsule_name)) : nullptr;
+}
+
+bool is_generator(const PyCodeObject* code) {
+    return code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+}
+
+// The first run of a generator begins at a RESUME of its own kind; every later one elsewhere.
+uint32_t meta_of(const Frame* frame) {
+    if (!is_generator(code_of(frame))) return call_meta;
+    const _Py_CODEUNIT instruction = *instruction_of(frame);
+    const int opcode = _Py_OPCODE(instruction);
+    const bool is_first =
+        (opcode == RESUME || opcode == RESUME_QUICK || opcode == DO_TRACING) && _Py_OPARG(instruction) == 0;
+    return is_first ? call_meta : resumed_meta;
+}
+
+void see(Frame* frame, int what, PyObject* callable) {
+    switch (what) {
+        case PyTrace_CALL:
+            enter_call(code_of(frame), meta_of(frame));
+            break;
+        case PyTrace_RETURN:
+            leave_call(code_of(frame));
+            break;
+        case PyTrace_C_CALL:
+            if (wants_builtins) enter_builtin(code_of(frame), callable);
+            break;
+        case PyTrace_C_RETURN:
+        case PyTrace_C_EXCEPTION:
+            if (wants_builtins) leave_builtin(code_of(frame), callable);
+            break;
+        default:
+            break;
+    }
+}
+
+int on_event(PyObject* capsule, PyFrameObject* frame, int what, PyObject* argument) {
+    see(frame->f_frame, what, argument);
+    if (!capsule) [[likely]]
+        return 0;
+    const Previous* previous = previous_in(capsule);
+    return previous->function(previous->argument, frame, what, argument);
+}
+
+PyObject* capsule_of(const PyThreadState* state) {
+    auto* previous = new Previous{state->c_profilefunc, Py_XNewRef(state->c_profileobj)};
+    return PyCapsule_New(previous, capsule_name, [](PyObject* capsule) {
+        const Previous* kept = previous_in(capsule);
+        Py_XDECREF(kept->argument);
+        delete kept;
+    });
+}
+
+bool install_in(PyThreadState* state) {
+    if (state->c_profilefunc == on_event) return true;
+    PyObject* capsule = state->c_profilefunc ? capsule_of(state) : nullptr;
+    if (state->c_profilefunc && !capsule) return false;
+    const bool is_installed = _PyEval_SetProfile(state, on_event, capsule) == 0;
+    Py_XDECREF(capsule);
+    return is_installed;
+}
+
+// A profile function that came after ours stays where it is.
+void remove_from(PyThreadState* state) {
+    if (state->c_profilefunc != on_event) return;
+    PyObject* capsule = Py_XNewRef(state->c_profileobj);
+    const Previous* previous = previous_in(capsule);
+    const int result = previous ? _PyEval_SetProfile(state, previous->function, previous->argument)
+                                : _PyEval_SetProfile(state, nullptr, nullptr);
+    if (result != 0) PyErr_Clear();
+    Py_XDECREF(capsule);
+}
+
+template <class Visit>
+bool for_each_thread(Visit&& visit) {
+    PyInterpreterState* interpreter = PyInterpreterState_Get();
+    for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state;
+         state = PyThreadState_Next(state))
+        if (!visit(state)) return false;
+    return true;
+}
+
+// threading calls sys.setprofile with this in each new thread; its first event comes here.
+PyObject* install_in_new_thread(PyObject*, PyObject* args) {
+    PyObject* frame;
+    PyObject* event;
+    PyObject* argument;
+    if (!PyArg_ParseTuple(args, "O!OO", &PyFrame_Type, &frame, &event, &argument)) return nullptr;
+    PyThreadState* state = PyThreadState_Get();
+    if (_PyEval_SetProfile(state, nullptr, nullptr) != 0) return nullptr;
+    if (threading_hook) {
+        PyObject* set_profile = PySys_GetObject("setprofile");
+        PyObject* result = set_profile ? PyObject_CallOneArg(set_profile, threading_hook) : nullptr;
+        if (!result) return nullptr;
+        Py_DECREF(result);
+    }
+    if (!installer) Py_RETURN_NONE;  // the session ended while this thread began
+    if (!install_in(state)) return nullptr;
+    if (PyUnicode_CompareWithASCIIString(event, "call") == 0)
+        see(reinterpret_cast<PyFrameObject*>(frame)->f_frame, PyTrace_CALL, nullptr);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef installer_definition = {"kinetograph_in_new_thread", install_in_new_thread, METH_VARARGS,
+                                    nullptr};
+
+bool set_threading_hook(PyObject* function) {
+    PyObject* threading = PyImport_ImportModule("threading");
+    if (!threading) return false;
+    PyObject* result = PyObject_CallMethod(threading, "setprofile", "O", function ? function : Py_None);
+    Py_DECREF(threading);
+    Py_XDECREF(result);
+    return result != nullptr;
+}
+
+PyObject* get_threading_hook() {
+    PyObject* threading = PyImport_ImportModule("threading");
+    PyObject* hook = threading ? PyObject_CallMethod(threading, "getprofile", nullptr) : nullptr;
+    Py_XDECREF(threading);
+    return hook;
+}
+
+bool install_in_threads_to_come() {
+    PyObject* hook = get_threading_hook();
+    if (!hook) return false;
+    if (hook == Py_None) Py_CLEAR(hook);
+    threading_hook = hook;
+    installer = PyCFunction_New(&installer_definition, nullptr);
+    return installer && set_threading_hook(installer);
+}
+
+void leave_threads_to_come() {
+    PyObject* ours = std::exchange(installer, nullptr);
+    PyObject* before = std::exchange(threading_hook, nullptr);
+    PyObject* now = get_threading_hook();
+    if (now == ours && !set_threading_hook(before)) PyErr_Clear();
+    if (!now) PyErr_Clear();
+    Py_XDECREF(now);
+    Py_XDECREF(before);
+    Py_XDECREF(ours);
+}
+
+}  // namespace
+
+bool install_hook(bool c_calls, bool is_change) {
+    wants_builtins = c_calls;
+    if (!is_change && !install_in_threads_to_come()) return false;
+    return for_each_thread(install_in);
+}
+
+void remove_hook() {
+    leave_threads_to_come();
+    for_each_thread([](PyThreadState* state) {
+        remove_from(state);
+        return true;
+    });
+}
+
+}  // namespace kinetograph::collect

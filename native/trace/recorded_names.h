@@ -1,0 +1,88 @@
+// From the ids a recorder gave to names, to ids of a trace.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "record/recording.h"
+#include "trace/trace.h"
+
+namespace kinetograph::trace {
+
+// What was found for an id before. Neighbouring events mostly share their names.
+template <class Found>
+class IdCache {
+public:
+    template <class Find>
+    const Found& get(uint32_t id, Find&& find) {
+        Entry& recent = recent_[id % recent_.size()];
+        if (recent.id == id) return recent.found;
+        auto [known, is_new] = all_.try_emplace(id);
+        if (is_new) known->second = find();
+        recent = {id, known->second};
+        return recent.found;
+    }
+
+private:
+    struct Entry {
+        uint32_t id = 0;
+        Found found{};
+    };
+    std::array<Entry, 256> recent_{};
+    std::unordered_map<uint32_t, Found> all_;
+};
+
+class NameMap {
+public:
+    NameMap(const record::Recording& recording, Strings& strings)
+        : recording_(recording), strings_(strings) {}
+
+    uint32_t operator()(uint32_t recorded) {
+        return cache_.get(recorded, [&] { return strings_.intern(recording_.names(recorded)); });
+    }
+
+private:
+    const record::Recording& recording_;
+    Strings& strings_;
+    IdCache<uint32_t> cache_;
+};
+
+// Python calls are recorded under `path.py(line): name`, and where the qualified name says more it follows
+// behind a separator. That becomes an argument, kept once for all calls of the function.
+class CallNames {
+public:
+    using CleanMembers = bool (*)(std::string_view text, std::string& clean);
+    struct Entry {
+        uint32_t name = 0;
+        TextRange args;
+    };
+
+    CallNames(const record::Recording& recording, CleanMembers clean_members, Trace& trace)
+        : recording_(recording), clean_members_(clean_members), trace_(trace) {}
+
+    const Entry& operator()(uint32_t recorded) {
+        return cache_.get(recorded, [&] { return read(recording_.names(recorded)); });
+    }
+
+private:
+    Entry read(std::string_view text) {
+        const size_t split = std::min(text.find(record::qualified_name_separator), text.size());
+        Entry entry{trace_.strings.intern(text.substr(0, split)), {}};
+        if (split == text.size()) return entry;
+        std::string args = "\"Qualified name\":\"" + std::string(text.substr(split + 1)) + "\"";
+        if (clean_members_ && !clean_members_(args, args)) return entry;
+        entry.args = {trace_.args_text.size(), args.size()};
+        trace_.args_text.append(args.data(), args.size());
+        return entry;
+    }
+
+    const record::Recording& recording_;
+    CleanMembers clean_members_;
+    Trace& trace_;
+    IdCache<Entry> cache_;
+};
+
+}  // namespace kinetograph::trace
