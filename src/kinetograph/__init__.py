@@ -10,7 +10,7 @@
 from kinetograph import kineto
 from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
 from kinetograph.session.activity import ActivityType, ProfilerActivity, supported_activities
-from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
+from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
 from kinetograph.session.features import features
 from kinetograph.session.later import (
     ExecutionTraceObserver,
@@ -49,6 +49,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ActivityType",
+    "CallOptions",
     "DeviceType",
     "Event",
     "EventKind",

@@ -37,7 +37,6 @@ _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
 }
 
 _MISSING_OPTIONS: Mapping[str, str] = {
-    "with_stack": "recording Python calls comes with the call collector",
     "with_flops": "FLOPs of operators come with the torch part",
     "with_modules": "module hierarchies come with the torch part",
 }
@@ -46,7 +45,6 @@ _MISSING_EXPERIMENTS: Mapping[str, str] = {
     "profiler_metrics": "hardware metrics of GPUs come with the CUPTI part",
     "performance_events": "CPU performance counters come with a later part",
     "adjust_profiler_step": "ProfilerStep spans come with kg.profile",
-    "record_python_gc_info": "spans of the garbage collector come with the call collector",
     "adjust_timestamps": "fitting host spans around device spans comes with register_backend",
 }
 

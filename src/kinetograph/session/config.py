@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kinetograph.checks import require_bools, require_instance, require_text
 from kinetograph.session.activity import ActivityType, ProfilerActivity
+from kinetograph.session.calls import CallOptions
 from kinetograph.session.experimental import ExperimentalConfig
 from kinetograph.session.members import member_of
 from kinetograph.session.options import RecordOptions
@@ -12,6 +13,7 @@ from kinetograph.session.values import Value
 
 __all__ = [
     "ActivityType",
+    "CallOptions",
     "ExperimentalConfig",
     "ProfilerActivity",
     "ProfilerConfig",
@@ -38,6 +40,7 @@ class ProfilerConfig(Value):
     experimental_config: ExperimentalConfig = ExperimentalConfig()
     trace_id: str = ""
     recording: RecordOptions = RecordOptions()
+    calls: CallOptions | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
@@ -45,3 +48,11 @@ class ProfilerConfig(Value):
         require_text("trace_id", self.trace_id)
         require_instance("experimental_config", self.experimental_config, ExperimentalConfig)
         require_instance("recording", self.recording, RecordOptions)
+        if self.calls is not None:
+            require_instance("calls", self.calls, CallOptions)
+
+    @property
+    def wanted_calls(self) -> CallOptions | None:
+        """How to record Python calls: as `calls` says, or plainly if only `with_stack` is on; None: not."""
+        calls = CallOptions() if self.calls is None and self.with_stack else self.calls
+        return calls if calls is not None and calls.mode != "off" else None

@@ -11,6 +11,7 @@ from contextlib import suppress
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
 from kinetograph.errors import KinetographError
+from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available, shortfalls
@@ -51,6 +52,7 @@ class Session:
         self._config = config
         self._scopes = scopes
         self._post_process = post_process
+        self._calls: call_collector.Use | None = None
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
@@ -86,6 +88,8 @@ class Session:
         session.all_threads = all_threads
         session._count_shapes(1)
         exits.watch(session)
+        # Last, so that the calls that starting takes are not among those that are recorded.
+        session._record_calls()
         return session
 
     @property
@@ -105,7 +109,8 @@ class Session:
         self._require_own_process()
         with self._stopping:
             self._require_running()
-            native = _native.stop_session(self._number, self._scopes, self._config.with_stack)
+            native = _native.stop_session(self._number, self._scopes, self._calls is not None)
+        call_collector.release_calls(self._calls)
         self._count_shapes(-1)
         exits.forget(self)
         trace = Trace(native)
@@ -123,6 +128,15 @@ class Session:
     def _require_running(self) -> None:
         if not self.is_running:
             raise KinetographError("this session has been stopped already", hint="start a new one")
+
+    def _record_calls(self) -> None:
+        calls = self._config.wanted_calls
+        garbage_collection = calls is not None or self._config.experimental_config.record_python_gc_info
+        try:
+            self._calls = call_collector.record_calls(calls, garbage_collection)
+        except BaseException:
+            self.stop()
+            raise
 
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
