@@ -135,6 +135,7 @@ void Recorder::forget_open_scopes(ThreadBuffer& thread) {
         offer_lane(thread, lane);
     });
     thread.calls_generation = 0;
+    thread.found_calls.clear();
 }
 
 void Recorder::move_thread(ThreadBuffer& thread) {

@@ -76,6 +76,10 @@ struct ThreadBuffer {
     Lane calls;
     // Which configuration of the call collector the calls follow; 0: they have to be found anew.
     uint32_t calls_generation = 0;
+    // Opaque keys of the calls at the bottom that were open before they could be seen to begin, outermost
+    // first; only for a collector that does not see them end either.
+    std::vector<uintptr_t> found_calls;
+    uintptr_t stack_limit = 0;  // below it the thread's own stack is nearly used up; 0: not asked yet
 
     // Written under the recorder's lock, read by the owner without it.
     std::atomic<uint32_t> control{0};

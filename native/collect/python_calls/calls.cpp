@@ -87,10 +87,6 @@ uint32_t line_at(const Frame* frame) {
     return frame ? uint32_t(std::max(0, line_of(frame))) : 0;
 }
 
-uint32_t current_line() {
-    return line_at(innermost_frame(PyThreadState_Get()));
-}
-
 void set_limit(record::Lane& lane) {
     lane.limit = rules.max_depth;
     const uint32_t room = lane.extent ? lane.extent.header->capacity * 2 : 0;
@@ -140,6 +136,17 @@ uint32_t line_of_caller() noexcept {
     return line_at(frame ? caller_of(frame) : nullptr);
 }
 
+// Where the innermost frame stands.
+uint32_t line_now(PyThreadState* state) noexcept {
+    return line_at(innermost_frame(state));
+}
+
+void end_innermost_call(record::ThreadBuffer& thread) noexcept {
+    const record::Lane& lane = thread.calls;
+    if (lane.depth == 0) return;
+    record::end_call(thread, name_of(lane.entries[lane.depth - 1]), base::ticks(), 0, 0);
+}
+
 void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     const uint64_t now = base::ticks();
     if (decision_on(caller).is_excluded() || !is_builtin(callable)) return;
@@ -147,7 +154,7 @@ void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     if (!thread || thread->calls_generation != rules.generation) return;
     const record::Lane& lane = thread->calls;
     if (lane.too_deep == 0 && (lane.depth == 0 || !is_builtin_call(lane.entries[lane.depth - 1]))) return;
-    const uint32_t line = rules.with_lines ? current_line() : 0;
+    const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
     record::end_call(*thread, lane.depth ? name_of(lane.entries[lane.depth - 1]) : 0, now, rules.least_ticks,
                      line);
 }

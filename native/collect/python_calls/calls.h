@@ -49,6 +49,8 @@ void stop_calls();
 void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept;
 record::ThreadBuffer* first_event_of_thread() noexcept;
 uint32_t line_of_caller() noexcept;
+uint32_t line_now(PyThreadState* state) noexcept;
+void end_innermost_call(record::ThreadBuffer& thread) noexcept;
 
 inline record::ThreadBuffer* calling_thread() noexcept {
     if (!record::current_thread) [[unlikely]]

@@ -31,6 +31,16 @@ struct MethodHash {
 };
 std::unordered_map<MethodKey, uint32_t, MethodHash> builtin_names;
 
+class KeepError {
+public:
+    KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
+    KeepError(const KeepError&) = delete;
+
+private:
+    PyObject *type_, *value_, *traceback_;
+};
+
 std::string text_of(PyObject* text) {
     if (!text || !PyUnicode_Check(text)) return {};
     Py_ssize_t bytes = 0;
@@ -128,6 +138,7 @@ bool prepare_names(const CallFilter& filter) {
 }
 
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
+    const KeepError keep;  // an exception may be on its way through the program
     const Origin origin = origin_of(text_of(code->co_filename), search_path);
     const bool is_excluded = is_our_own(origin) || !wanted.wants(origin);
     const uint32_t name = is_excluded ? 0 : name_of(code, origin);

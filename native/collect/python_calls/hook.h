@@ -1,7 +1,7 @@
 // How calls become known: one file per way that CPython offers, of which the build takes the right one.
 //
-// hook_profile.cpp is for 3.11, hook_monitoring.cpp for 3.12 and later. Both need the GIL, and both leave
-// what other tools have installed in its place.
+// hook_3_11.cpp chooses between hook_eval_frame.h and hook_profile.h, hook_monitoring.cpp is for 3.12 and
+// later. All need the GIL, and leave what other tools have installed in its place.
 #pragma once
 
 namespace kinetograph::collect {
