@@ -107,6 +107,9 @@ enum RecordFlags : uint8_t {
     flag_unfinished = 1,  // still open when the window closed (or the process died)
     flag_async = 2,       // a span that may cross its neighbours on purpose
     flag_resumed = 4,     // a later run of a generator or coroutine, whose call is an earlier span
+    // Its "Input Dims", "Input Strides" and "Input type" are there because a session asked for shapes; others
+    // leave them out. A trace does not have this flag.
+    flag_input_shapes = 8,
 };
 
 // 32 bytes: two records a cache line, and an append touches one line of data.

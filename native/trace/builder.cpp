@@ -32,6 +32,7 @@ using record::Window;
 constexpr size_t column_bytes_per_event = 48;
 constexpr int64_t first_made_up_tid = 1'000'000'000;  // above every Linux thread id, below 2^31
 constexpr int64_t device_sort_index = 5'000'000;
+constexpr std::string_view shape_members[] = {"Input Dims", "Input Strides", "Input type"};
 
 // Recorder ids to ids of the trace. Neighbouring events mostly share their names.
 class NameMap {
@@ -150,7 +151,7 @@ private:
     int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
 
     bool is_wanted(uint8_t scope) const {
-        return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0;
+        return options_.wanted.scopes == 0 || (options_.wanted.scopes >> scope & 1) != 0;
     }
 
     // Pages of a file are let go of once they are read: the recording is larger than memory then.
@@ -305,7 +306,7 @@ private:
         trace_.duration_ns[row] = wall(clipped.end) - start_ns;
         trace_.name[row] = names_(name);
         trace_.track[row] = track;
-        trace_.flags[row] = clipped.flags;
+        trace_.flags[row] = clipped.flags & ~record::flag_input_shapes;
     }
 
     void write_host_event(const Record& record, const Clipped& clipped) {
@@ -316,7 +317,8 @@ private:
         trace_.category[row] = record.category;
         trace_.scope[row] = record.scope;
         if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
-        if (record.payload != 0) write_payload(row, record.payload_bytes(), record.payload * sizeof(Record));
+        if (record.payload != 0)
+            write_payload(row, record.payload_bytes(), record.payload * sizeof(Record), left_out_of(record));
         write_correlation(row, record.correlation);
     }
 
@@ -344,12 +346,18 @@ private:
         trace_.args_text.append(text, bytes);
     }
 
-    void write_payload(size_t row, const char* payload, size_t room) {
+    std::span<const std::string_view> left_out_of(const Record& record) const {
+        if (options_.wanted.input_shapes || !(record.flags & record::flag_input_shapes)) return {};
+        return shape_members;
+    }
+
+    void write_payload(size_t row, const char* payload, size_t room,
+                       std::span<const std::string_view> left_out) {
         uint32_t bytes = 0;
         std::memcpy(&bytes, payload, sizeof bytes);
         const std::string_view text(payload + sizeof bytes, std::min<size_t>(bytes, room - sizeof bytes));
         if (!options_.clean_members) return write_args(row, text.data(), text.size());
-        if (text.size() == bytes && options_.clean_members(text, clean_))
+        if (text.size() == bytes && options_.clean_members(text, left_out, clean_))
             write_args(row, clean_.data(), clean_.size());
         else
             ++damaged_;
@@ -381,7 +389,7 @@ private:
         trace_.track[row] = device_track(place);
         trace_.category[row] = record.category;
         write_payload(row, record.payload_bytes() + sizeof place,
-                      record.payload * sizeof(Record) - sizeof place);
+                      record.payload * sizeof(Record) - sizeof place, left_out_of(record));
         write_correlation(row, record.correlation);
         needs_sort_ = true;
     }

@@ -105,7 +105,9 @@ class Session:
         self._require_own_process()
         with self._stopping:
             self._require_running()
-            native = _native.stop_session(self._number, self._scopes)
+            native = _native.stop_session(
+                self._number, scopes=self._scopes, input_shapes=self._config.report_input_shapes
+            )
         self._count_shapes(-1)
         exits.forget(self)
         trace = Trace(native)
