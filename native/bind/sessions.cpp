@@ -54,9 +54,9 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
 }
 
 // What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
-nb::object stop_session(uint64_t id, uint32_t scopes, bool input_shapes) {
+nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes) {
     trace::BuildOptions options;
-    options.wanted = {.scopes = scopes, .input_shapes = input_shapes};
+    options.wanted = {.categories = categories, .scopes = scopes, .input_shapes = input_shapes};
     options.scope_cost_ns = Recorder::scope_cost_ns();
     options.clean_members = format::clean_members;
     trace::Trace trace = [&] {
@@ -132,9 +132,10 @@ void set_observing(bool on) {
 void bind_sessions(nb::module_& module) {
     module.def("start_session", &start_session, "all_threads"_a, "memory_limit_bytes"_a, "drop_at_limit"_a,
                "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
-    module.def(
-        "stop_session", &stop_session, "session"_a, nb::kw_only(), "scopes"_a = 0, "input_shapes"_a = true,
-        nb::sig("def stop_session(session: int, *, scopes: int = 0, input_shapes: bool = True) -> Trace"));
+    module.def("stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
+               "scopes"_a = 0, "input_shapes"_a = true,
+               nb::sig("def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
+                       "input_shapes: bool = True) -> Trace"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);

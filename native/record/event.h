@@ -88,6 +88,7 @@ inline constexpr const char* category_names[] = {
     "counter",
 };
 inline constexpr int category_count = sizeof(category_names) / sizeof(category_names[0]);
+static_assert(category_count <= 64);  // sessions choose among them by the bits of a word
 
 // PyTorch's RecordScope, with PyTorch's numbers.
 enum class RecordScope : uint8_t {

@@ -150,7 +150,9 @@ private:
 
     int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
 
-    bool is_wanted(uint8_t scope) const {
+    bool wants_category(uint8_t category) const { return (options_.wanted.categories >> category & 1) != 0; }
+
+    bool wants_scope(uint8_t scope) const {
         return options_.wanted.scopes == 0 || (options_.wanted.scopes >> scope & 1) != 0;
     }
 
@@ -191,13 +193,14 @@ private:
 
     bool wants(const ThreadRecording& thread, const Record& record, Clipped& clipped) const {
         return is_host_event(record.kind) && makes_sense(record.category, record.scope) &&
-               (record.kind != RecordKind::span || is_wanted(record.scope)) &&
+               wants_category(record.category) &&
+               (record.kind != RecordKind::span || wants_scope(record.scope)) &&
                clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
     }
 
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
         return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
-               is_wanted(uint8_t(scope.meta >> 8)) &&
+               wants_category(uint8_t(scope.meta)) && wants_scope(uint8_t(scope.meta >> 8)) &&
                clip(scope.start, scope.seen_until, uint8_t(scope.meta >> 16) | record::flag_unfinished,
                     thread.windows, clipped);
     }
@@ -378,7 +381,7 @@ private:
         if (end_ns < trace_.window_start_ns || (start_ns > trace_.window_end_ns && !recording_.is_recovered))
             return;
         if (record.payload * sizeof(Record) < sizeof(record::DevicePlace) + sizeof(uint32_t)) return;
-        if (!makes_sense(record.category, record.scope)) return;
+        if (!makes_sense(record.category, record.scope) || !wants_category(record.category)) return;
         record::DevicePlace place;
         std::memcpy(&place, record.payload_bytes(), sizeof place);
         const size_t row = trace_.size();

@@ -14,8 +14,9 @@ namespace kinetograph::trace {
 // What a session asked for. Overlapping sessions record what any of them wants, and each leaves out here what
 // only the others do.
 struct Wanted {
-    uint32_t scopes = 0;       // bit per RecordScope of spans; 0: all
-    bool input_shapes = true;  // of events with flag_input_shapes
+    uint64_t categories = ~uint64_t(0);  // bit per Category
+    uint32_t scopes = 0;                 // bit per RecordScope of spans; 0: all
+    bool input_shapes = true;            // of events with flag_input_shapes
 };
 
 struct BuildOptions {

@@ -14,15 +14,13 @@ from kinetograph import _native
 from kinetograph.checks import require_text, spelled
 from kinetograph.errors import KinetographError
 from kinetograph.session import observer
+from kinetograph.session.categories import CPU_OP, USER_ANNOTATION
 from kinetograph.session.members import member_of
 from kinetograph.trace.json_text import plain
 from kinetograph.trace.words import RESERVED_ARGUMENTS, RecordScope
 
 __all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
 
-# Category numbers of native/record/event.h.
-_CPU_OP = 0
-_USER_ANNOTATION = 1
 # Flag of native/record/event.h: sessions that did not ask for shapes leave out those of this event.
 _FLAG_INPUT_SHAPES = 8
 
@@ -83,7 +81,7 @@ def prepare(
     if args is not None:
         require_text("args", args, hint="pass values as name=value instead")
     scope = member_of(RecordScope, kind, what="kind")
-    category = _USER_ANNOTATION if scope == RecordScope.USER_SCOPE else _CPU_OP
+    category = USER_ANNOTATION if scope == RecordScope.USER_SCOPE else CPU_OP
     wanted = None if inputs is None else _wanted_inputs(inputs)
     flags = 0 if wanted is None or _gives_shapes(metadata) else _FLAG_INPUT_SHAPES
     has_details = args is not None or wanted is not None or metadata
