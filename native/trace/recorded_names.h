@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,7 +55,8 @@ private:
 // behind a separator. That becomes an argument, kept once for all calls of the function.
 class CallNames {
 public:
-    using CleanMembers = bool (*)(std::string_view text, std::string& clean);
+    using CleanMembers = bool (*)(std::string_view text, std::span<const std::string_view> left_out,
+                                  std::string& clean);
     struct Entry {
         uint32_t name = 0;
         TextRange args;
@@ -73,7 +75,7 @@ private:
         Entry entry{trace_.strings.intern(text.substr(0, split)), {}};
         if (split == text.size()) return entry;
         std::string args = "\"Qualified name\":\"" + std::string(text.substr(split + 1)) + "\"";
-        if (clean_members_ && !clean_members_(args, args)) return entry;
+        if (clean_members_ && !clean_members_(args, {}, args)) return entry;
         entry.args = {trace_.args_text.size(), args.size()};
         trace_.args_text.append(args.data(), args.size());
         return entry;
