@@ -27,6 +27,7 @@ namespace kinetograph::record {
 enum ActiveBits : uint32_t {
     active_sessions = 1,
     active_observers = 2,
+    active_stacks = 4,  // scopes carry the Python stack
 };
 KINETOGRAPH_API extern std::atomic<uint32_t> active;
 
@@ -125,8 +126,10 @@ KINETOGRAPH_API Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool*
 KINETOGRAPH_API bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept;
 KINETOGRAPH_API void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now,
                                            uint32_t line) noexcept;
+// `stack` is the name of the Python stack, 0: none.
 KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now,
-                                      const char* payload = nullptr, size_t payload_bytes = 0) noexcept;
+                                      const char* payload = nullptr, size_t payload_bytes = 0,
+                                      uint32_t stack = 0) noexcept;
 
 // The buffer of this thread if a session records it now, else nullptr.
 inline ThreadBuffer* recording_thread() noexcept {

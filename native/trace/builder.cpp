@@ -88,7 +88,8 @@ public:
           options_(options),
           trace_(storage_for(recording)),
           names_(recording, trace_.strings),
-          call_names_(recording, options.clean_members, trace_) {}
+          call_names_(recording, options.clean_members, trace_),
+          stack_args_(recording, options.clean_members, trace_) {}
 
     Trace build() {
         shortest_call_ = uint64_t(double(options_.calls.shortest_ns) / recording_.clock.ns_per_tick());
@@ -318,7 +319,10 @@ private:
         if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
         if (record.payload != 0)
             write_payload(row, record.payload_bytes(), record.payload * sizeof(Record), left_out_of(record));
-        if (!is_call(record.category)) write_correlation(row, record.correlation);
+        if (record.flags & record::flag_stack)
+            write_stack(row, record.correlation);
+        else if (!is_call(record.category))
+            write_correlation(row, record.correlation);
     }
 
     void write_open_scope(const ThreadRecording& thread, const OpenScopeCopy& scope) {
@@ -331,6 +335,23 @@ private:
         trace_.scope[row] = uint8_t(scope.meta >> 8);
         if (is_call(uint8_t(scope.meta))) return write_call(row, lane.track, clipped, scope.name, 0);
         write_row(row, lane.track, clipped, names_(scope.name));
+    }
+
+    // Most scopes have no other arguments, and then all with the same stack share its text.
+    void write_stack(size_t row, uint32_t stack) {
+        if (!options_.wanted.stacks) return;
+        const TextRange& shared = stack_args_(stack);
+        if (shared.length == 0) return;
+        if (trace_.args.empty()) trace_.args.resize(trace_.size());
+        TextRange& args = trace_.args[row];
+        if (args.length == 0) {
+            args = shared;
+            return;
+        }
+        const std::string own(trace_.args_text.data() + args.offset, args.length);
+        const std::string stack_text(trace_.args_text.data() + shared.offset, shared.length);
+        const std::string both = own + "," + stack_text;
+        write_args(row, both.data(), both.size());
     }
 
     // The line is where the caller stood, 0 when nobody asked.
@@ -463,6 +484,7 @@ private:
     Trace trace_;
     NameMap names_;
     CallNames call_names_;
+    StackArgs stack_args_;
     mutable IdCache<bool> wanted_names_;
     uint64_t shortest_call_ = 0;  // ticks
     std::vector<LaneRows> lanes_;

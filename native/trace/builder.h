@@ -18,6 +18,7 @@ struct Wanted {
     uint64_t categories = ~uint64_t(0);  // bit per Category
     uint32_t scopes = 0;                 // bit per RecordScope of spans; 0: all
     bool input_shapes = true;            // of events with flag_input_shapes
+    bool stacks = true;                  // of events with flag_stack
 };
 
 // Of Python calls, where several sessions want different ones.

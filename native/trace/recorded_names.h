@@ -87,4 +87,35 @@ private:
     IdCache<Entry> cache_;
 };
 
+// Python stacks of scopes, as the argument they become; each stack once.
+class StackArgs {
+public:
+    StackArgs(const record::Recording& recording, CallNames::CleanMembers clean_members, Trace& trace)
+        : recording_(recording), clean_members_(clean_members), trace_(trace) {}
+
+    const TextRange& operator()(uint32_t recorded) {
+        return cache_.get(recorded, [&] { return read(recording_.names(recorded)); });
+    }
+
+private:
+    // Frames hold paths, which may hold what JSON must not.
+    TextRange read(std::string_view stack) {
+        std::string escaped;
+        for (const char c : stack) {
+            if (c == '"' || c == '\\') escaped += '\\';
+            escaped += c;
+        }
+        std::string args = "\"Call stack\":\"" + escaped + "\"";
+        if (clean_members_ && !clean_members_(args, {}, args)) return {};
+        const TextRange range{trace_.args_text.size(), args.size()};
+        trace_.args_text.append(args.data(), args.size());
+        return range;
+    }
+
+    const record::Recording& recording_;
+    CallNames::CleanMembers clean_members_;
+    Trace& trace_;
+    IdCache<TextRange> cache_;
+};
+
 }  // namespace kinetograph::trace

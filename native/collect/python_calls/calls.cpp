@@ -108,6 +108,13 @@ void name_thread(PyThreadState* state) {
     PyErr_Clear();
 }
 
+void set_scope_stacks(bool on) {
+    if (on)
+        record::active.fetch_or(record::active_stacks, std::memory_order_relaxed);
+    else
+        record::active.fetch_and(~uint32_t(record::active_stacks), std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept {
@@ -167,11 +174,16 @@ bool start_calls(const CallOptions& options) {
     rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_lines = options.call_lines;
     watch_garbage_collection(options.garbage_collection);
+    set_scope_stacks(options.scope_stacks);
     const bool was_hooked = is_hooked;
     is_hooked = options.python_calls;
     newest_thread_at_start = newest_thread();
-    if (options.python_calls) return install_hook(options.c_calls, was_hooked);
-    if (was_hooked) remove_hook();
+    if (!options.python_calls) {
+        if (was_hooked) remove_hook();
+        return true;
+    }
+    if (!install_hook(options.c_calls, was_hooked)) return false;
+    find_calls_of_this_thread();
     return true;
 }
 
@@ -179,6 +191,7 @@ void stop_calls() {
     if (is_hooked) remove_hook();
     is_hooked = false;
     watch_garbage_collection(false);
+    set_scope_stacks(false);
 }
 
 }  // namespace kinetograph::collect

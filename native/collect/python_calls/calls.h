@@ -22,6 +22,7 @@ struct CallOptions {
     bool call_lines = false;
     bool python_calls = true;
     bool garbage_collection = true;
+    bool scope_stacks = false;
 };
 
 // Read on every call, written with the GIL.

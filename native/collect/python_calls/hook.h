@@ -11,4 +11,7 @@ namespace kinetograph::collect {
 bool install_hook(bool c_calls, bool is_change);
 void remove_hook();
 
+// The calls of this thread that are open as the hook comes: some of its kinds do not see them end.
+void find_calls_of_this_thread();
+
 }  // namespace kinetograph::collect

@@ -67,21 +67,12 @@ void end_found_calls(record::ThreadBuffer& thread, PyThreadState* state) {
     }
 }
 
-void find_calls(record::ThreadBuffer& thread, PyThreadState* state) {
-    find_open_calls(thread, true);
-    thread.found_calls.clear();
-    for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame))
-        if (!decision_on(code_of(frame)).is_excluded())
-            thread.found_calls.push_back(reinterpret_cast<uintptr_t>(frame));
-    std::reverse(thread.found_calls.begin(), thread.found_calls.end());
-}
-
-void begin(record::ThreadBuffer& thread, PyThreadState* state, uint32_t name, uint32_t meta) {
+// So that the call that begins lies inside those that are open.
+void catch_up(record::ThreadBuffer& thread, PyThreadState* state) {
     if (thread.calls_generation != rules.generation) [[unlikely]]
-        find_calls(thread, state);
+        find_calls_of(thread);
     else if (thread.calls.depth <= thread.found_calls.size()) [[unlikely]]
         end_found_calls(thread, state);
-    record::begin_scope(thread, thread.calls, name, meta);
 }
 
 // The frame is off the interpreter's stack already, and an exception may be on its way.
@@ -90,7 +81,7 @@ void end(PyThreadState* state, uint32_t name) {
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     if (thread->calls_generation != rules.generation) [[unlikely]]
-        return find_calls(*thread, state);
+        return find_calls_of(*thread);
     const uint32_t line = rules.with_lines ? line_now(state) : 0;
     record::end_call(*thread, name, now, rules.least_ticks, line);
 }
@@ -105,8 +96,9 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     }
     if (!thread || makes_generator(frame)) return next(state, frame, is_throwing);
     const CodeWord word = decision_on(code_of(frame));
+    catch_up(*thread, state);
     if (word.is_excluded()) return next(state, frame, is_throwing);
-    begin(*thread, state, word.name(), meta_of(frame));
+    record::begin_scope(*thread, thread->calls, word.name(), meta_of(frame));
     PyObject* result = next(state, frame, is_throwing);
     // Installed anew meanwhile, or given way to the profile hook: then the end was seen, or is not ours to
     // see.
@@ -115,6 +107,15 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
 }
 
 }  // namespace
+
+void find_calls_of(record::ThreadBuffer& thread) {
+    find_open_calls(thread, true);
+    thread.found_calls.clear();
+    for (Frame* frame = innermost_frame(PyThreadState_Get()); frame; frame = caller_of(frame))
+        if (!decision_on(code_of(frame)).is_excluded())
+            thread.found_calls.push_back(reinterpret_cast<uintptr_t>(frame));
+    std::reverse(thread.found_calls.begin(), thread.found_calls.end());
+}
 
 bool install_eval_frame_hook() {
     if (installation != 0) return true;

@@ -4,11 +4,16 @@
 // stack runs low, and for good once another tool may hold a pointer to it.
 #pragma once
 
+#include "record/thread_buffer.h"
+
 namespace kinetograph::collect {
 
 // False where it is not safe, or not the right one: the profile hook is then.
 bool install_eval_frame_hook();
 // What it holds on the C stack passes through. True if it was installed.
 bool remove_eval_frame_hook();
+
+// The calls that are open now, whose ends this hook will not see.
+void find_calls_of(record::ThreadBuffer& thread);
 
 }  // namespace kinetograph::collect

@@ -127,9 +127,10 @@ class Session:
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
-            categories=wanted_categories(self._activities, with_calls=self._calls is not None),
+            categories=wanted_categories(self._activities, with_calls=self._wants_call_events),
             scopes=self._scopes,
             input_shapes=self._config.report_input_shapes,
+            stacks=self._config.wants_scope_stacks,
             c_calls=calls.c_calls,
             min_call_ns=calls.min_duration_ns,
             include=calls.include,
@@ -151,10 +152,19 @@ class Session:
         calls = self._config.wanted_calls
         garbage_collection = calls is not None or self._config.experimental_config.record_python_gc_info
         try:
-            self._calls = call_collector.record_calls(calls, garbage_collection)
+            self._calls = call_collector.record_calls(
+                calls,
+                garbage_collection=garbage_collection,
+                scope_stacks=self._config.wants_scope_stacks,
+            )
         except BaseException:
             self.stop()
             raise
+
+    @property
+    def _wants_call_events(self) -> bool:
+        use = self._calls
+        return use is not None and (use.calls is not None or use.garbage_collection)
 
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
