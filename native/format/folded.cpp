@@ -1,5 +1,6 @@
 #include "format/folded.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,29 @@ namespace {
 
 constexpr std::string_view unnamed = "(no name)";
 
-char folded_char(char c) {
-    const bool is_control = static_cast<uint8_t>(c) < 0x20 || c == 0x7f;
-    return is_control || c == ';' ? ' ' : c;
+constexpr std::string_view replacement = "\xef\xbf\xbd";
+
+// One character of a name as it may stand in a line. Readers end lines at Unicode's separators too.
+std::string_view folded_character(std::string_view character) {
+    if (character.size() == 1) {
+        const auto byte = static_cast<uint8_t>(character[0]);
+        return byte < 0x20 || byte == 0x7f || byte == ';' ? " " : character;
+    }
+    const bool ends_line =
+        character == "\xc2\x85" || character == "\xe2\x80\xa8" || character == "\xe2\x80\xa9";
+    return ends_line ? " " : character;
+}
+
+std::string folded_text(std::string_view text) {
+    std::string folded;
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        folded += length == 0 ? replacement : folded_character(text.substr(0, length));
+        text.remove_prefix(std::max<size_t>(length, 1));
+    }
+    if (folded.find_first_not_of(' ') == folded.npos) return std::string(unnamed);
+    if (folded.front() == '#') folded.front() = '_';  // a line that begins with # is a comment
+    return folded;
 }
 
 int64_t microseconds(int64_t ns) {
@@ -60,9 +81,7 @@ private:
     // Made once per name: a path has many, and few are new.
     const std::string& folded_name(int64_t id) {
         std::string& name = names_[id];
-        if (!name.empty()) return name;
-        for (const char c : tree_.name_of(trace_, id)) name += folded_char(c);
-        if (name.find_first_not_of(' ') == name.npos) name = unnamed;
+        if (name.empty()) name = folded_text(tree_.name_of(trace_, id));
         return name;
     }
 

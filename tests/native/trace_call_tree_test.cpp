@@ -64,6 +64,11 @@ TEST(names_cannot_break_a_folded_line) {
     CHECK(folded(trace) == "a b c   4\na b c  ;(no name) 1\n");
 }
 
+TEST(names_of_any_bytes_stay_readable_text) {
+    const trace::Trace trace = trace_of({{"# step", 0, 5'000}, {"\xff\xe2\x80\xa8\xc3\xa9", 1'000, 2'000}});
+    CHECK(folded(trace) == "_ step 4\n_ step;\xef\xbf\xbd \xc3\xa9 1\n");
+}
+
 TEST(kernels_stand_at_the_end_of_the_path_that_launched_them) {
     trace::Trace trace =
         trace_of({{"step", 0, 50'000}, {"mm", 5'000, 20'000}, {"gemm", 30'000, 37'000, 1, Category::kernel}});

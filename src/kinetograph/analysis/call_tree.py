@@ -117,8 +117,9 @@ class CallTree:
         self, nodes: list[CallNode], smallest: _Smallest, waiting: list[CallNode | LeftOut]
     ) -> None:
         small = [node for node in nodes if not smallest.is_reached_by(node)]
-        if small:
-            waiting.append(LeftOut(small[0].level, len(small), sum(node.total_ns for node in small)))
+        small_ns = sum(node.total_ns for node in small)
+        if small and small_ns >= smallest.host_ns:
+            waiting.append(LeftOut(small[0].level, len(small), small_ns))
         waiting.extend(reversed([node for node in nodes if smallest.is_reached_by(node)]))
 
     def grid(self, depth: int | None = None, min_percent: float = 1.0) -> Grid:
@@ -135,15 +136,20 @@ class CallTree:
                 f"{_indent(node.level)}({counted(node.nodes, 'more name')}, {duration_text(node.total_ns)})"
             )
             return [""] * (len(_HEADINGS) - 1 + has_device) + [what]
-        share = f"{100 * node.total_ns / self.total_ns:.1f}" if self.total_ns else ""
-        times = [duration_text(node.total_ns), share, duration_text(node.self_ns)]
+        times = self._host_cells(node)
         device = [duration_text(node.device_ns) if node.device_ns else ""] if has_device else []
         return [*times, *device, f"{node.count:,}", _indent(node.level) + node.name]
+
+    def _host_cells(self, node: CallNode) -> list[str]:
+        if node.device_ns and not node.total_ns:
+            return ["", "", ""]
+        share = f"{100 * node.total_ns / self.total_ns:.1f}" if self.total_ns else ""
+        return [duration_text(node.total_ns), share, duration_text(node.self_ns)]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Calls too short to be told one by one."""
+    """Calls too short to be told one by one, but not so together."""
 
     level: int
     nodes: int

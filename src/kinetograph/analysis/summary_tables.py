@@ -28,6 +28,8 @@ SORT_KEYS = {
     "name": ("key", "key"),
 }
 
+_PYTHON = "Python functions"
+
 
 class Part(NamedTuple):
     """Averages that belong into one table."""
@@ -55,7 +57,7 @@ def _parts(averages: Averages) -> Iterator[Part]:
     is_annotation = _has_category(averages, "gpu_user_annotation") & on_device
     host_ns, device_ns = averages.self_cpu_time_total_ns, averages.self_device_time_total_ns
     yield Part("Host", averages.where(~on_device & ~is_python), host_ns, False)
-    yield Part("Python functions", averages.where(is_python), host_ns, False)
+    yield Part(_PYTHON, averages.where(is_python), host_ns, False)
     yield Part("Device", averages.where(on_device & ~is_annotation), device_ns, True)
     annotations = averages.where(is_annotation)
     all_annotations_ns = int(annotations.column("self_device_time_total_ns").sum())
@@ -74,15 +76,15 @@ class Column(NamedTuple):
 
 
 def _table(part: Part, sort_by: str, limit: int) -> Grid:
-    columns = list(_columns(part))
     shown = part.averages.sort(SORT_KEYS[sort_by][part.is_on_device])[:limit]
+    columns = list(_columns(part, shown))
     cells = [[column.cell(average) for column in columns] for average in shown]
     left_out = len(part.averages) - len(cells)
     captions = [f"{counted(left_out, 'more name')}; --limit shows more"] if left_out else []
     return Grid([column.heading for column in columns], cells, part.title, captions)
 
 
-def _columns(part: Part) -> Iterator[Column]:
+def _columns(part: Part, shown: Averages) -> Iterator[Column]:
     """The name stands last and whole: it may be of any length, and scripts can cut it off the line."""
     of_all = part.all_self_ns or 1
     self_ns, total_ns = part.self_ns, part.total_ns
@@ -94,15 +96,20 @@ def _columns(part: Part) -> Iterator[Column]:
     yield Column(Heading("Min", rank=6), lambda row: duration_text(row.min_ns))
     yield Column(Heading("Max", rank=5), lambda row: duration_text(row.max_ns))
     if not part.is_on_device and part.averages.column("device_time_total_ns").any():
-        yield Column(Heading("Device", rank=1), lambda row: duration_text(row.device_time_total_ns))
-    yield Column(Heading("Category", is_text=True, rank=4), lambda row: row.category)
-    yield from _details(part)
+        yield Column(Heading("Device", rank=1), _device_time)
+    if part.title != _PYTHON:
+        yield Column(Heading("Category", is_text=True, rank=4), lambda row: row.category)
+    yield from _details(shown)
     yield Column(Heading("Name", is_text=True, is_name=True), lambda row: row.key)
 
 
-def _details(part: Part) -> Iterator[Column]:
+def _device_time(row: Average) -> str:
+    return duration_text(row.device_time_total_ns) if row.device_time_total_ns else ""
+
+
+def _details(shown: Averages) -> Iterator[Column]:
     """What tells equal names apart, if anything was asked for."""
-    if any(row.input_shapes for row in part.averages):
+    if any(row.input_shapes for row in shown):
         yield Column(Heading("Shapes", is_text=True, rank=7), lambda row: str(row.input_shapes))
-    if any(row.stack for row in part.averages):
+    if any(row.stack for row in shown):
         yield Column(Heading("Called from", is_text=True, rank=8), lambda row: " < ".join(row.stack))

@@ -134,7 +134,7 @@ def test_a_tree_shows_who_called_what(tmp_path: Path) -> None:
     shallow = run_summary(python_trace(), tmp_path, "--tree", "--depth", "1").output
     assert "scope" not in shallow
     large = run_summary(python_trace(), tmp_path, "--tree", "--min-percent", "50").output
-    assert "(1 more name, 15.00 us)" in large
+    assert "scope" not in large
 
 
 def test_it_can_be_printed_elsewhere(tmp_path: Path) -> None:

@@ -62,6 +62,19 @@ def test_an_unknown_metric_is_an_error_and_writes_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_viewer_of_others_reads_it(tmp_path: Path) -> None:
+    parser_of = pytest.importorskip(
+        "flamegraph_textual.parsers.stackcollapse_parser", reason="flameshow is not installed here"
+    ).StackCollapseParser
+    trace = trace_of(("a;b\u2028c", 0, 9_000), ("# of calls", 2_000, 5_000), ("a", 10_000, 12_000))
+    trace.save(tmp_path / "x.folded")
+    text = (tmp_path / "x.folded").read_bytes()
+    assert parser_of.validate(text)
+    root = parser_of("x.folded").parse(text).root_stack
+    assert [(frame.name, frame.values) for frame in root.children] == [("a b c", [9]), ("a", [2])]
+    assert [(frame.name, frame.values) for frame in root.children[0].children] == [("_ of calls", [3])]
+
+
 @given(trace=traces())
 def test_whatever_the_names_every_line_is_well_formed(
     tmp_path_factory: pytest.TempPathFactory, trace: Trace
