@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import TYPE_CHECKING
 
-from kinetograph.analysis.averages import Averages, key_averages
 from kinetograph.analysis.tree import EventNode, event_tree
 from kinetograph.trace import Trace
 from kinetograph.trace.events import Events
+
+if TYPE_CHECKING:
+    from kinetograph.analysis.averages import Averages
 
 __all__ = ["ProfilerResult"]
 
@@ -40,6 +43,9 @@ class ProfilerResult:
         include_python: bool = False,
     ) -> Averages:
         """Counts and times by name: `Trace.key_averages`."""
+        # Here, for `import kinetograph` loads this module, and not everybody wants a table.
+        from kinetograph.analysis.averages import key_averages
+
         options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)
         return key_averages(self.trace, *options)
 
