@@ -5,14 +5,17 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from kinetograph.analysis.tree import EventNode, event_tree
 from kinetograph.trace import Trace
 from kinetograph.trace.events import Events
 
 if TYPE_CHECKING:
     from kinetograph.analysis.averages import Averages
+    from kinetograph.analysis.tree import EventNode
 
 __all__ = ["ProfilerResult"]
+
+
+# What is above a trace is imported where it is asked for: `import kinetograph` loads this module.
 
 
 class ProfilerResult:
@@ -33,6 +36,8 @@ class ProfilerResult:
     @property
     def event_tree(self) -> list[EventNode]:
         """The outermost events, each with its children."""
+        from kinetograph.analysis.tree import event_tree
+
         return event_tree(self.trace)
 
     def key_averages(
@@ -43,7 +48,6 @@ class ProfilerResult:
         include_python: bool = False,
     ) -> Averages:
         """Counts and times by name: `Trace.key_averages`."""
-        # Here, for `import kinetograph` loads this module, and not everybody wants a table.
         from kinetograph.analysis.averages import key_averages
 
         options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)

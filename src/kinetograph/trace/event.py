@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel, event_metadata
 from kinetograph.trace.event_row import EventRow
 from kinetograph.trace.times import TorchTimes
 from kinetograph.trace.words import DeviceType, EventKind, key_of
+
+if TYPE_CHECKING:
+    from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel
 
 __all__ = ["Event", "KinetoEvent"]
 
@@ -81,6 +83,8 @@ class Event(EventRow, TorchTimes):
 
     @property
     def time_range(self) -> Interval:
+        from kinetograph.trace.event_parts import Interval  # as below: not for every `import kinetograph`
+
         start_ns = self.start_ns - self.trace.start_ns
         return Interval(start_ns / 1e3, (start_ns + self.duration_ns) / 1e3)
 
@@ -142,6 +146,8 @@ class Event(EventRow, TorchTimes):
 
     @property
     def kernels(self) -> list[Kernel]:
+        from kinetograph.trace.event_parts import Kernel
+
         return [Kernel(work.name, work.device_index, work.duration_ns / 1e3) for work in self.launched]
 
     @property
@@ -216,6 +222,8 @@ class Event(EventRow, TorchTimes):
 
     @property
     def event_metadata(self) -> EventMetadata | None:
+        from kinetograph.trace.event_parts import event_metadata
+
         return event_metadata(self.args)
 
     # Memory: allocations that were recorded between begin and end, on the same thread

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 __all__ = ["report"]
@@ -17,4 +16,6 @@ _MODULES = {
 
 def report(name: str) -> Any:
     """The function of that name."""
+    from importlib import import_module
+
     return getattr(import_module(_MODULES[name]), name)

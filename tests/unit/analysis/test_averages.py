@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import kinetograph as kg
 from kinetograph.analysis.averages import SORT_KEYS
+from kinetograph.analysis.call_tree import call_tree
 from kinetograph.trace import DeviceType, EventFlag, EventKind, Trace
-from sample_traces import NOW_NS, gpu_trace, trace_of
+from sample_traces import NOW_NS, gpu_trace, trace_of, traces
 
 
 #   0    10   20   30   40   50
@@ -207,3 +209,27 @@ def test_a_result_and_its_trace_have_the_same_averages() -> None:
     result = kg.disable_profiler()
     assert result.key_averages().to_rows() == result.trace.key_averages().to_rows()
     assert result.key_averages()[0].key == "work"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(trace=traces())
+def test_whatever_was_recorded_times_add_up(trace: Trace) -> None:
+    rows = list(trace.key_averages(include_python=True))
+    for row in rows:
+        assert 0 <= row.self_cpu_time_total_ns <= row.cpu_time_total_ns
+        assert 0 <= row.min_ns <= row.max_ns
+        assert 0 <= row.self_device_time_total_ns <= row.device_time_total_ns
+    spans = [event for event in trace.events if event.kind is EventKind.SPAN]
+    assert sum(row.count for row in rows) <= sum(event.count for event in spans)
+    nodes = call_tree(trace).walk()
+    assert sum(getattr(node, "self_ns", 0) for node in nodes) == sum(
+        row.self_cpu_time_total_ns for row in rows
+    )
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(trace=traces())
+def test_leaving_python_out_loses_no_time(trace: Trace) -> None:
+    without = trace.key_averages()
+    everything = trace.key_averages(include_python=True).self_cpu_time_total_ns
+    assert without.self_cpu_time_total_ns + without.left_out.time_ns == everything

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 
 import kinetograph as kg
 from kinetograph.analysis.call_tree import call_tree
@@ -75,6 +75,7 @@ def test_a_viewer_of_others_reads_it(tmp_path: Path) -> None:
     assert [(frame.name, frame.values) for frame in root.children[0].children] == [("_ of calls", [3])]
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trace=traces())
 def test_whatever_the_names_every_line_is_well_formed(
     tmp_path_factory: pytest.TempPathFactory, trace: Trace
