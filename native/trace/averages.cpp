@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "trace/dense_ids.h"
 #include "trace/event_args.h"
 #include "trace/memory_use.h"
 #include "trace/name_rules.h"
@@ -31,7 +32,7 @@ struct KeyHash {
     size_t operator()(const Key& key) const {
         uint64_t bits = (uint64_t(key.name) << 32 | key.detail) * 0x9e3779b97f4a7c15u;
         bits ^= uint64_t(key.category) << 8 | key.device_type;
-        return bits ^ bits >> 29;
+        return bits ^ bits >> 32;
     }
 };
 
@@ -43,17 +44,16 @@ public:
     uint32_t find(const Key& key, size_t row) {
         uint32_t& last = last_of_name_[key.name];
         if (last != no_group && keys_[last] == key) return last;
-        const auto [found, is_new] = ids_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
-        if (is_new) add(key, row);
-        return last = found->second;
+        const auto [group, is_new] = keys_.find_or_add(key);
+        if (is_new) add(row);
+        return last = group;
     }
     Average& operator[](uint32_t group) { return groups_[group]; }
     uint32_t& depth(uint32_t group) { return depths_[group]; }
     std::vector<Average> take() { return std::move(groups_); }
 
 private:
-    void add(const Key& key, size_t row) {
-        keys_.push_back(key);
+    void add(size_t row) {
         depths_.push_back(0);
         Average group{};
         group.row = static_cast<int64_t>(row);
@@ -61,8 +61,7 @@ private:
         groups_.push_back(group);
     }
     std::vector<uint32_t> last_of_name_;
-    std::unordered_map<Key, uint32_t, KeyHash> ids_;
-    std::vector<Key> keys_;
+    DenseIds<Key, KeyHash> keys_;
     std::vector<uint32_t> depths_;  // spans of the group that are open, on the track at hand
     std::vector<Average> groups_;
 };

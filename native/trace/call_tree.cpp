@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "trace/dense_ids.h"
 #include "trace/event_args.h"
 #include "trace/name_rules.h"
 
@@ -98,10 +99,9 @@ private:
     }
 
     int32_t child(int32_t parent, uint32_t name, uint8_t category) {
-        const auto next = static_cast<int32_t>(tree_.nodes.size());
-        const auto [found, is_new] = edges_.try_emplace({parent, name, category}, next);
+        const auto [node, is_new] = edges_.find_or_add({parent, name, category});
         if (is_new) tree_.nodes.push_back({parent, name, category, 0, 0, 0, 0, 0});
-        return found->second;
+        return static_cast<int32_t>(node);
     }
 
     // The nodes of the frames an event was recorded with, for those that no traced function encloses. They
@@ -157,7 +157,7 @@ private:
     Column<int32_t> node_of_row_;  // empty when there is no device work to hang below
     std::vector<bool> is_device_;  // by track
     std::vector<Open> open_;
-    std::unordered_map<Edge, int32_t, EdgeHash> edges_;
+    DenseIds<Edge, EdgeHash> edges_;  // each leads to the node of its number
     std::unordered_map<std::string, uint32_t> extra_ids_;
     std::string frame_;
     bool has_stacks_ = false;

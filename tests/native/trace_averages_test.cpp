@@ -201,6 +201,17 @@ TEST(async_spans_have_a_duration_but_no_self_time) {
     CHECK(async.count == 1 && async.total_ns == 10 && async.self_ns == 0);
 }
 
+TEST(many_names_each_have_a_group_of_their_own) {
+    trace::Trace trace;
+    for (int64_t i = 0; i < 3'000; ++i) add(trace, {std::to_string(i % 1'000), i * 10, i * 10 + i % 1'000});
+    const Averages averages = averages_of(trace);
+    CHECK(averages.groups.size() == 1'000);
+    for (const Average& group : averages.groups) {
+        CHECK(group.count == 3 &&
+              group.max_ns == std::stoll(std::string(trace.strings[trace.name[group.row]])));
+    }
+}
+
 TEST(an_empty_trace_has_no_averages) {
     CHECK(averages_of(trace::Trace()).groups.empty());
 }
