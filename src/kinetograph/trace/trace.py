@@ -13,6 +13,7 @@ from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
 from kinetograph.trace.json_text import encodable, from_json, to_json
+from kinetograph.trace.reports import report
 from kinetograph.trace.words import RESERVED_METADATA, DeviceType, counted
 
 if TYPE_CHECKING:
@@ -131,8 +132,22 @@ class Trace:
             return end_ns
         return int((self.columns["start_ns"] + self.columns["duration_ns"]).max())
 
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python: bool = False,
+    ) -> Any:
+        """Counts and times by name, as `kinetograph.analysis.averages.Averages`.
+
+        >>> print(trace.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
+        """
+        options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)
+        return report("key_averages")(self, *options)
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the trace in the format of the suffix: `.json` or `.json.gz`."""
+        """Write the trace in the format of the suffix: `.json`, `.json.gz`, or `.folded` stacks."""
         saver_for(path)(self, path)
 
     def __repr__(self) -> str:
