@@ -24,9 +24,10 @@ uint64_t newest_thread() {
     return newest;
 }
 
-// When calls that are open now began, as far as we know: before we came, unless the thread is younger.
-uint64_t start_of_open_calls(PyThreadState* state) {
-    return PyThreadState_GetID(state) <= newest_thread_at_start ? rules.started_at : base::ticks();
+// Calls that are open began before we came, unless the thread is younger. Small numbers stand for that: they
+// lie before every window, and keep the order and the calls apart.
+uint64_t start_of_open_call(PyThreadState* state, size_t depth) {
+    return PyThreadState_GetID(state) <= newest_thread_at_start ? depth + 1 : base::ticks();
 }
 
 struct OpenCall {
@@ -50,14 +51,14 @@ bool is_builtin_call(const record::OpenScope& call) {
 // Outermost first.
 std::vector<OpenCall> calls_of(PyThreadState* state, bool includes_current) {
     std::vector<OpenCall> calls;
-    const uint64_t start = start_of_open_calls(state);
-    Frame* frame = innermost_frame(state);
+    Frame* frame = rules.with_calls ? innermost_frame(state) : nullptr;
     if (frame && !includes_current) frame = caller_of(frame);
     for (; frame; frame = caller_of(frame)) {
         const CodeWord word = decision_on(code_of(frame));
-        if (!word.is_excluded()) calls.push_back({start, word.name(), call_meta});
+        if (!word.is_excluded()) calls.push_back({0, word.name(), call_meta});
     }
     std::reverse(calls.begin(), calls.end());
+    for (size_t i = 0; i < calls.size(); ++i) calls[i].start = start_of_open_call(state, i);
     return calls;
 }
 
@@ -95,8 +96,8 @@ void set_limit(record::Lane& lane) {
 
 // The Thread object of a thread that is just beginning stands in the frame of its _bootstrap; the threading
 // module does not know it yet.
-void name_thread(PyThreadState* state) {
-    Frame* outermost = nullptr;
+void name_thread(PyThreadState* state, Frame* entering) {
+    Frame* outermost = entering;
     for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame)) outermost = frame;
     if (!outermost || code_of(outermost)->co_argcount < 1) return;
     PyObject* self = outermost->localsplus[0];
@@ -129,11 +130,11 @@ void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexce
     for (const OpenCall& call : calls) record::begin_scope_at(thread, lane, call.name, call.meta, call.start);
 }
 
-record::ThreadBuffer* first_event_of_thread() noexcept {
+record::ThreadBuffer* first_event_of_thread(void* entering) noexcept {
     record::ThreadBuffer* thread = record::recording_thread();
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    name_thread(PyThreadState_Get());
+    name_thread(PyThreadState_Get(), static_cast<Frame*>(entering));
     PyErr_Restore(type, value, traceback);
     return thread;
 }
@@ -170,8 +171,9 @@ bool start_calls(const CallOptions& options) {
     if (!take_code_slot() || !prepare_names(options.filter)) return false;
     rules.generation = rules.generation % max_generation + 1;
     rules.max_depth = options.max_depth;
-    rules.started_at = base::ticks();
-    rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
+    const uint64_t now = base::ticks();
+    rules.least_ticks = now - base::ticks_before(now, options.min_duration_ns);
+    rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
     watch_garbage_collection(options.garbage_collection);
     set_scope_stacks(options.scope_stacks);

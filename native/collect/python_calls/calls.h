@@ -30,8 +30,8 @@ struct CallRules {
     uint32_t generation = 0;
     uint32_t max_depth = UINT32_MAX;
     uint64_t least_ticks = 0;
-    uint64_t started_at = 0;
     bool with_lines = false;
+    bool with_calls = false;
 };
 extern CallRules rules;
 
@@ -48,14 +48,15 @@ void stop_calls();
 
 // The slow paths. `includes_current`: whether the innermost frame is one of the calls that are open.
 void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept;
-record::ThreadBuffer* first_event_of_thread() noexcept;
+// `entering` is a frame that is about to run and not on the stack yet, or nullptr.
+record::ThreadBuffer* first_event_of_thread(void* entering) noexcept;
 uint32_t line_of_caller() noexcept;
 uint32_t line_now(PyThreadState* state) noexcept;
 void end_innermost_call(record::ThreadBuffer& thread) noexcept;
 
-inline record::ThreadBuffer* calling_thread() noexcept {
+inline record::ThreadBuffer* calling_thread(void* entering = nullptr) noexcept {
     if (!record::current_thread) [[unlikely]]
-        return first_event_of_thread();
+        return first_event_of_thread(entering);
     return record::recording_thread();
 }
 

@@ -89,7 +89,7 @@ void end(PyThreadState* state, uint32_t name) {
 PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     const uint32_t began_under = installation;
     if (began_under == 0) return next(state, frame, is_throwing);
-    record::ThreadBuffer* thread = calling_thread();
+    record::ThreadBuffer* thread = calling_thread(frame);
     if (is_stack_low()) [[unlikely]] {
         give_way();
         return next(state, frame, is_throwing);
