@@ -136,6 +136,7 @@ void Recorder::forget_open_scopes(ThreadBuffer& thread) {
     });
     thread.calls_generation = 0;
     thread.found_calls.clear();
+    thread.found_depth = 0;
 }
 
 void Recorder::move_thread(ThreadBuffer& thread) {

@@ -67,23 +67,23 @@ struct OwnedExtent {
 };
 
 struct ThreadBuffer {
-    // Owner only.
+    // Owner only; what every event needs stands first, together.
     ExtentRef extent;
-    Lane* lane = nullptr;
     uint32_t seen_control = 0;
-    std::vector<std::unique_ptr<Lane>> lanes;
-    std::vector<Lane*> idle_lanes;
-    std::unordered_map<uintptr_t, Lane*> lane_by_context;
+    std::atomic<uint32_t> control{0};  // written under the recorder's lock, read by the owner without it
+    Lane* lane = nullptr;
     Lane calls;
     // Which configuration of the call collector the calls follow; 0: they have to be found anew.
     uint32_t calls_generation = 0;
-    // Opaque keys of the calls at the bottom that were open before they could be seen to begin, outermost
-    // first; only for a collector that does not see them end either.
+    // How many calls at the bottom were open before they could be seen to begin, with an opaque key for each
+    // further below; only for a collector that does not see them end either.
+    uint32_t found_depth = 0;
+    uintptr_t stack_limit =
+        UINTPTR_MAX;  // below it the thread's own stack is nearly used up, or not asked yet
     std::vector<uintptr_t> found_calls;
-    uintptr_t stack_limit = 0;  // below it the thread's own stack is nearly used up; 0: not asked yet
-
-    // Written under the recorder's lock, read by the owner without it.
-    std::atomic<uint32_t> control{0};
+    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<Lane*> idle_lanes;
+    std::unordered_map<uintptr_t, Lane*> lane_by_context;
 
     // Counted by the owner, read by whoever stops a session.
     std::atomic<uint64_t> dropped{0};

@@ -1,6 +1,7 @@
 #include "collect/python_calls/calls.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "collect/python_calls/frames.h"
@@ -177,14 +178,13 @@ bool start_calls(const CallOptions& options) {
     rules.with_lines = options.call_lines;
     watch_garbage_collection(options.garbage_collection);
     set_scope_stacks(options.scope_stacks);
-    const bool was_hooked = is_hooked;
-    is_hooked = options.python_calls;
     newest_thread_at_start = newest_thread();
     if (!options.python_calls) {
-        if (was_hooked) remove_hook();
+        if (std::exchange(is_hooked, false)) remove_hook();
         return true;
     }
-    if (!install_hook(options.c_calls, was_hooked)) return false;
+    if (!install_hook(options.c_calls, is_hooked)) return false;
+    is_hooked = true;
     find_calls_of_this_thread();
     return true;
 }

@@ -1,6 +1,7 @@
 #include "collect/python_calls/code_names.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -90,10 +91,24 @@ uint32_t function_name(const PyCFunctionObject* function) {
     return intern("<built-in function " + name + ">", module.empty() ? "" : module + "." + name);
 }
 
+// What was asked for before; most programs call a few C functions most of the time.
+struct RecentName {
+    MethodKey key{};
+    uint32_t name = 0;
+};
+std::array<RecentName, 512> recent_names;
+
 template <class Make>
 uint32_t known_name(const PyMethodDef* method, const PyTypeObject* type, Make&& make) {
-    auto [known, is_new] = builtin_names.try_emplace(MethodKey{method, type}, 0);
+    const MethodKey key{method, type};
+    const size_t mixed =
+        reinterpret_cast<uintptr_t>(method) / sizeof(PyMethodDef) ^ reinterpret_cast<uintptr_t>(type) / 64;
+    RecentName& recent = recent_names[mixed % recent_names.size()];
+    if (recent.key == key) [[likely]]
+        return recent.name;
+    auto [known, is_new] = builtin_names.try_emplace(key, 0);
     if (is_new) known->second = make();
+    recent = {key, known->second};
     return known->second;
 }
 
@@ -121,6 +136,7 @@ bool take_code_slot() {
 bool prepare_names(const CallFilter& filter) {
     wanted = filter;
     builtin_names.clear();
+    recent_names.fill({});
     search_path.clear();
     if (PyObject* path = PySys_GetObject("path"); path && PyList_Check(path))
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); ++i)

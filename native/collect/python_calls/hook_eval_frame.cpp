@@ -36,12 +36,13 @@ uintptr_t find_stack_limit() {
     return reinterpret_cast<uintptr_t>(lowest) + std::min<size_t>(bytes / 4, size_t(1) << 20);
 }
 
-bool is_stack_low() {
-    record::ThreadBuffer* thread = record::current_thread;
-    if (!thread) return false;
-    if (thread->stack_limit == 0) [[unlikely]]
-        thread->stack_limit = find_stack_limit();
-    return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < thread->stack_limit;
+bool is_stack_low(record::ThreadBuffer& thread) {
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (here >= thread.stack_limit) [[likely]]
+        return false;
+    if (thread.stack_limit != UINTPTR_MAX) return true;
+    thread.stack_limit = find_stack_limit();
+    return here < thread.stack_limit;
 }
 
 // The profile hook sees the rest, also the ends of what has begun here.
@@ -65,13 +66,14 @@ void end_found_calls(record::ThreadBuffer& thread, PyThreadState* state) {
         thread.found_calls.pop_back();
         end_innermost_call(thread);
     }
+    thread.found_depth = uint32_t(thread.found_calls.size());
 }
 
 // So that the call that begins lies inside those that are open.
 void catch_up(record::ThreadBuffer& thread, PyThreadState* state) {
     if (thread.calls_generation != rules.generation) [[unlikely]]
         find_calls_of(thread);
-    else if (thread.calls.depth <= thread.found_calls.size()) [[unlikely]]
+    else if (thread.calls.depth <= thread.found_depth) [[unlikely]]
         end_found_calls(thread, state);
 }
 
@@ -86,23 +88,35 @@ void end(PyThreadState* state, uint32_t name) {
     record::end_call(*thread, name, now, rules.least_ticks, line);
 }
 
+// Threads that no session records use their stack all the same.
+PyObject* pass_on(PyThreadState* state, Frame* frame, int is_throwing) {
+    if (installation != 0 && record::current_thread && is_stack_low(*record::current_thread)) give_way();
+    return next(state, frame, is_throwing);
+}
+
+// Not the call of a generator function, which only makes the generator; nor one that the interpreter is about
+// to refuse.
+bool is_call(const PyThreadState* state, const Frame* frame) {
+    return !makes_generator(frame) && (state->recursion_remaining > 0 || state->recursion_headroom != 0);
+}
+
 PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     const uint32_t began_under = installation;
-    if (began_under == 0) return next(state, frame, is_throwing);
-    record::ThreadBuffer* thread = calling_thread(frame);
-    if (is_stack_low()) [[unlikely]] {
+    record::ThreadBuffer* thread = began_under != 0 ? calling_thread(frame) : nullptr;
+    if (!thread) return pass_on(state, frame, is_throwing);
+    if (is_stack_low(*thread)) [[unlikely]] {
         give_way();
         return next(state, frame, is_throwing);
     }
-    if (!thread || makes_generator(frame)) return next(state, frame, is_throwing);
     const CodeWord word = decision_on(code_of(frame));
     catch_up(*thread, state);
-    if (word.is_excluded()) return next(state, frame, is_throwing);
+    if (word.is_excluded() || !is_call(state, frame)) return next(state, frame, is_throwing);
     record::begin_scope(*thread, thread->calls, word.name(), meta_of(frame));
     PyObject* result = next(state, frame, is_throwing);
     // Installed anew meanwhile, or given way to the profile hook: then the end was seen, or is not ours to
     // see.
-    if (installation == began_under) end(state, word.name());
+    if (installation == began_under) [[likely]]
+        end(state, word.name());
     return result;
 }
 
@@ -115,6 +129,7 @@ void find_calls_of(record::ThreadBuffer& thread) {
         if (!decision_on(code_of(frame)).is_excluded())
             thread.found_calls.push_back(reinterpret_cast<uintptr_t>(frame));
     std::reverse(thread.found_calls.begin(), thread.found_calls.end());
+    thread.found_depth = uint32_t(thread.found_calls.size());
 }
 
 bool install_eval_frame_hook() {
