@@ -210,10 +210,11 @@ bool Recorder::leave(SessionId id) {
 }
 
 Recording Recorder::stop(SessionId id) {
-    const base::MeasuredAnchor stop = base::measure_anchor();
     std::lock_guard lock(mutex_);
     auto found = sessions_.find(id);
     if (found == sessions_.end()) throw std::out_of_range("no such session");
+    // Under the lock: while we wait for it, a ring goes on and would leave nothing of a window that ends now.
+    const base::MeasuredAnchor stop = base::measure_anchor();
     Session session = std::move(found->second);
     sessions_.erase(found);
 
