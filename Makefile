@@ -53,7 +53,7 @@ asan: $(VENV)/.group-build ## the native tests under AddressSanitizer and UBSan
 asan-python: ## the threading tests of Python on an extension built with AddressSanitizer and UBSan
 	$(MAKE) VENV=$(ASAN_VENV) BUILD_ARGS=-Ccmake.define.KINETOGRAPH_SANITIZE=address,undefined build
 	$(MAKE) VENV=$(ASAN_VENV) $(ASAN_VENV)/.group-test
-	LD_PRELOAD="$(call sanitizer,asan) $(call sanitizer,ubsan)" ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$(call sanitizer,asan) $(call sanitizer,ubsan)" ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=32 \
 	  $(ASAN_VENV)/bin/python -m pytest -m "not slow" tests/integration/test_hard_cases_threads.py
 
 tsan: $(VENV)/.group-build ## the native tests under ThreadSanitizer

@@ -10,10 +10,14 @@ from types import ModuleType
 import click
 
 import kinetograph as kg
+from kinetograph.analysis.tree import EventNode
 from kinetograph.cli import main as command
+from kinetograph.session.features import Feature
 from kinetograph.session.later import Later
+from kinetograph.trace import Note, Process, Track
 
 HERE = Path(__file__).parent
+RETURNED = [EventNode, Feature, Note, Process, Track]
 HEADER = "<!-- Written by generate.py from the code; do not edit. -->\n"
 
 
@@ -23,6 +27,10 @@ def python_page() -> str:
     for name, thing in things.items():
         if not isinstance(thing, Later):
             parts.extend(entry(name, thing))
+    parts.append("## What these return\n")
+    parts.append("Classes that a program meets without naming them.\n")
+    for returned in RETURNED:
+        parts.extend(returned_entry(returned))
     parts.append("## Not available yet\n")
     parts.extend(
         f"- `kg.{name}`: {thing.__doc__}" for name, thing in things.items() if isinstance(thing, Later)
@@ -41,6 +49,13 @@ def entry(name: str, thing: object) -> Iterator[str]:
         yield from members(thing)
     elif inspect.ismodule(thing):
         yield from module_members(thing)
+
+
+def returned_entry(cls: type) -> Iterator[str]:
+    yield f"### `{cls.__module__}.{cls.__name__}`\n"
+    yield from paragraphs(cls)
+    fields = getattr(cls, "_fields", None) or cls.__slots__
+    yield f"- {', '.join(f'`.{field}`' for field in fields)}\n"
 
 
 def members(cls: type) -> Iterator[str]:

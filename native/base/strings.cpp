@@ -21,9 +21,27 @@ std::string_view StringTable::fitted(std::string_view text) {
     return cut(text);
 }
 
-uint32_t StringTable::intern_for_ever(std::string_view full_text) {
-    const std::string_view text = fitted(full_text);
+uint32_t StringTable::intern_for_ever(std::string_view text) {
     std::lock_guard lock(mutex_);
+    try {
+        return intern_for_ever_locked(fitted(text));
+    } catch (const std::bad_alloc&) {
+        refused_.fetch_add(1, std::memory_order_relaxed);
+        return 0;  // never a name's: the event has an empty one
+    }
+}
+
+uint32_t StringTable::intern(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    try {
+        return intern_locked(fitted(text));
+    } catch (const std::bad_alloc&) {
+        refused_.fetch_add(1, std::memory_order_relaxed);
+        return overflow_id_;
+    }
+}
+
+uint32_t StringTable::intern_for_ever_locked(std::string_view text) {
     if (auto found = permanent_ids_.find(text); found != permanent_ids_.end()) return found->second;
     const uint32_t id = first_permanent + uint32_t(permanent_texts_.size());
     const std::string& kept = permanent_texts_.emplace_back(text);
@@ -32,9 +50,7 @@ uint32_t StringTable::intern_for_ever(std::string_view full_text) {
     return id;
 }
 
-uint32_t StringTable::intern(std::string_view full_text) {
-    const std::string_view text = fitted(full_text);
-    std::lock_guard lock(mutex_);
+uint32_t StringTable::intern_locked(std::string_view text) {
     if (auto found = ids_.find(text); found != ids_.end()) return found->second;
     if (bytes_ + text.size() + overhead_per_string <= limit_) return add(text);
     refused_.fetch_add(1, std::memory_order_relaxed);

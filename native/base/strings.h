@@ -25,7 +25,8 @@ public:
     // Longer names are cut: a name is a label, and must fit into one slab of a session file.
     static constexpr size_t max_length = 32'768;
 
-    // From any thread. Allocates only for a text it has not seen.
+    // From any thread. Allocates only for a text it has not seen; without memory for one it is refused, as
+    // beyond the limit.
     uint32_t intern(std::string_view text);
     // The id stays valid for ever: for foreign code, which keeps ids and cannot ask.
     uint32_t intern_for_ever(std::string_view text);
@@ -52,6 +53,8 @@ private:
     static constexpr uint32_t first_permanent = uint32_t(1) << 31;
     std::string_view fitted(std::string_view text);
     uint32_t add(std::string_view text);
+    uint32_t intern_locked(std::string_view text);
+    uint32_t intern_for_ever_locked(std::string_view text);
 
     mutable std::mutex mutex_;
     std::atomic<uint32_t> first_valid_{1};

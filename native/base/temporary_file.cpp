@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 namespace kinetograph::base {
@@ -22,6 +23,15 @@ FileIdentity identity_of(int descriptor) {
     struct stat info{};
     if (descriptor < 0 || fstat(descriptor, &info) != 0) return {};
     return {uint64_t(info.st_dev), uint64_t(info.st_ino)};
+}
+
+int reserve_room(int descriptor, size_t offset, size_t bytes) {
+    // A tmpfs begins anew each time, so a fast timer could go on interrupting it for ever.
+    constexpr int attempts = 1000;
+    int error = EINTR;
+    for (int i = 0; i < attempts && error == EINTR; ++i)
+        error = posix_fallocate(descriptor, off_t(offset), off_t(bytes));
+    return error;
 }
 
 std::string temporary_directory() {

@@ -1,6 +1,7 @@
 // Files without a name: disk as memory. Nothing is left behind, whatever happens to the process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -19,6 +20,10 @@ struct FileIdentity {
     bool operator==(const FileIdentity&) const = default;
 };
 KINETOGRAPH_API FileIdentity identity_of(int descriptor);
+
+// Has the disk keep room for [offset, offset + bytes) of the file; an error number, 0 for success. A signal
+// of the program's may come in between, which is no full disk.
+KINETOGRAPH_API int reserve_room(int descriptor, size_t offset, size_t bytes);
 
 // TMPDIR, else /var/tmp, which is on a disk where /tmp may be memory.
 KINETOGRAPH_API std::string temporary_directory();

@@ -21,6 +21,7 @@ void ask_quietly(Ask&& ask) {
         // Ctrl-C is not ours to swallow: it comes again at the next instruction of the program.
         if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
     } catch (const nb::cast_error&) {
+    } catch (const std::bad_alloc&) {
     }
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);

@@ -64,7 +64,8 @@ bool begin(ScopeObject* scope, uint32_t bits) {
         thread = recording_python_thread();
     }
     if (!thread) {
-        record::current_thread->unrecorded.fetch_add(1, std::memory_order_relaxed);
+        if (record::current_thread)
+            record::current_thread->unrecorded.fetch_add(1, std::memory_order_relaxed);
         return true;
     }
     bool is_new_lane = false;

@@ -37,8 +37,16 @@ bool end_after_call(ScopeObject* scope) {
     return false;
 }
 
+// The collector of cycles takes the function away first; what is freed with it may still call the wrapper.
+PyObject* refuse_without_function() {
+    PyErr_SetString(PyExc_ReferenceError, "the function of this scope has been collected");
+    return nullptr;
+}
+
 PyObject* scoped_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
     ScopedFunctionObject* scoped = cast(self);
+    if (!scoped->function) [[unlikely]]
+        return refuse_without_function();
     const uint32_t bits = record::active.load(std::memory_order_relaxed);
     if (bits == 0) [[likely]]
         return PyObject_Vectorcall(scoped->function, args, nargsf, kwnames);

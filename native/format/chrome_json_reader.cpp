@@ -20,13 +20,14 @@ public:
     trace::Trace read() {
         cursor_.whole([this] { skip_byte_order_mark(); });
         const char first = cursor_.whole([this] { return cursor_.peek(); });
-        if (first == '[') {
-            read_events();
-        } else {
-            read_document();
+        try {
+            first == '[' ? read_events() : read_document();
+            require_end();
+        } catch (const EndOfText& error) {
+            // Whoever wrote it died, or uses the freedom of Chrome's format to leave the end out.
+            if (events_ == 0) throw;
+            note_missing_end(error.offset);
         }
-        const char after = cursor_.whole([this] { return cursor_.peek(); });
-        if (after != '\0' || cursor_.at() != window_.end()) cursor_.fail("text after the end of the trace");
         if (!filler_.finish())
             cursor_.fail_at(cursor_.at(), "baseTimeNanoseconds puts the times out of range");
         return filler_.take();
@@ -39,6 +40,17 @@ private:
         std::string value;
         bool holds_events = false;
     };
+
+    void require_end() {
+        const char after = cursor_.whole([this] { return cursor_.peek(); });
+        if (after != '\0' || cursor_.at() != window_.end()) cursor_.fail("text after the end of the trace");
+    }
+
+    void note_missing_end(size_t offset) {
+        filler_.add_note("truncated", "the file ends at byte " + std::to_string(offset) + ", after " +
+                                          std::to_string(events_) +
+                                          " events, in the middle: what came behind is missing");
+    }
 
     void skip_byte_order_mark() {
         constexpr std::string_view mark = "\xEF\xBB\xBF";
@@ -171,10 +183,12 @@ private:
     bool next_event() {
         const ParsedEvent& event = parser_.parse();
         const bool goes_on = cursor_.pass_if(',');
-        if (!goes_on) cursor_.pass(']');
+        // A whole event counts, even if it is the last thing in the text: the next call meets the end.
+        const bool is_last_text = !goes_on && cursor_.peek() == '\0' && cursor_.at() == window_.end();
+        if (!goes_on && !is_last_text) cursor_.pass(']');
         if (++events_ > most_events) cursor_.fail("more than 2^31 events");
         filler_.add(event);
-        return goes_on;
+        return goes_on || is_last_text;
     }
 
     InputWindow window_;

@@ -95,6 +95,7 @@ std::string_view EventParser::scalar(std::string& scratch) {
 }
 
 void EventParser::parse_args_object() {
+    if (cursor_.peek() == 'n') return cursor_.skip_value();  // null: there are none
     if (cursor_.peek() != '{') cursor_.fail("expected args to be an object in braces");
     cursor_.pass('{');
     if (cursor_.pass_if('}')) return;

@@ -39,7 +39,8 @@ void JsonCursor::fail_expecting(char c) const {
 void JsonCursor::check_end() const {
     if (at_ < window_.end()) return;
     if (!window_.is_complete()) throw NeedMore{};
-    fail_at(at_, "the text ends in the middle of a value");
+    throw EndOfText(window_.offset() + static_cast<size_t>(at_ - window_.begin()),
+                    "the text ends in the middle of a value");
 }
 
 void JsonCursor::skip_space() {

@@ -12,6 +12,11 @@ namespace kinetograph::format {
 // The window ends inside an element: refill it and begin the element again.
 struct NeedMore {};
 
+// The whole text ends inside an element.
+struct EndOfText : ParseError {
+    using ParseError::ParseError;
+};
+
 struct StringToken {
     std::string_view inside;  // between the quotes, still escaped
     bool is_plain = true;     // ASCII without escapes: means what it says

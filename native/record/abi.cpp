@@ -1,6 +1,9 @@
 // The C table of record_abi.h, over the recorder.
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <exception>
+#include <new>
 
 #include "kinetograph/record_abi.h"
 #include "record/recorder.h"
@@ -95,19 +98,38 @@ void device_span(const kinetograph_device_event* event) {
 }
 
 void name_thread(const char* text, size_t bytes) {
-    Recorder::instance().set_thread_name({text, bytes});
+    try {
+        Recorder::instance().set_thread_name({text, bytes});
+    } catch (const std::bad_alloc&) {
+        // A name is a courtesy.
+    }
+}
+
+// The struct may grow: a caller who knows less of it has zero, the default, for the rest; one who knows more
+// may ask for nothing that we do not know.
+bool copy_known(const kinetograph_session_options& wanted, kinetograph_session_options& known) {
+    if (wanted.size < sizeof wanted.size) return false;
+    const size_t common = std::min<size_t>(wanted.size, sizeof known);
+    std::memcpy(&known, &wanted, common);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&wanted);
+    return std::all_of(bytes + common, bytes + wanted.size, [](unsigned char byte) { return byte == 0; });
+}
+
+SessionOptions session_options(const kinetograph_session_options& known) {
+    SessionOptions options;
+    options.all_threads = known.all_threads != 0;
+    options.ring_bytes = known.ring_bytes;
+    options.ring_ns = known.ring_ns;
+    if (known.memory_limit_bytes) options.limits.memory_bytes = known.memory_limit_bytes;
+    if (known.directory) options.session_directory = known.directory;
+    return options;
 }
 
 uint64_t session_start(const kinetograph_session_options* wanted) {
-    if (!wanted || wanted->size != sizeof *wanted) return 0;
-    SessionOptions options;
-    options.all_threads = wanted->all_threads != 0;
-    options.ring_bytes = wanted->ring_bytes;
-    options.ring_ns = wanted->ring_ns;
-    if (wanted->memory_limit_bytes) options.limits.memory_bytes = wanted->memory_limit_bytes;
-    if (wanted->directory) options.session_directory = wanted->directory;
+    kinetograph_session_options known{};
+    if (!wanted || !copy_known(*wanted, known)) return 0;
     try {
-        return Recorder::instance().start(options);
+        return Recorder::instance().start(session_options(known));
     } catch (const std::exception&) {
         return 0;
     }

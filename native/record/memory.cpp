@@ -65,6 +65,12 @@ std::byte* map_huge_pages(size_t bytes) {
     return memory + before;
 }
 
+// Room for so many, by doubling; what is put in later needs no memory then.
+template <class T>
+void grow(std::vector<T>& list, size_t size) {
+    if (list.capacity() < size) list.reserve(std::max(size, 2 * list.capacity()));
+}
+
 bool is_tmpfs(int descriptor) {
     struct statfs info{};
     return fstatfs(descriptor, &info) == 0 && info.f_type == TMPFS_MAGIC;
@@ -90,6 +96,7 @@ void SlabPool::free_slab(Slab* slab) {
     slab->is_free = true;
     write_free_header(slab->memory, slab_units);
     if (!belongs_here(*slab->segment)) return;
+    // There is room: adopt() has made it for every slab.
     free_.push_back(slab);
     exhausted_.store(false, std::memory_order_relaxed);
 }
@@ -132,7 +139,7 @@ ExtentRef SlabPool::carve(ExtentRef room, ExtentKind kind, uint32_t units) {
 }
 
 void SlabPool::offer_room(ExtentRef room) {
-    if (rooms_.size() < max_rooms) rooms_.push_back(room);
+    if (rooms_.size() < rooms_.capacity()) rooms_.push_back(room);
 }
 
 ExtentRef SlabPool::open_extent(ExtentKind kind, uint32_t units) {
@@ -170,7 +177,7 @@ void SlabPool::release(ExtentRef extent) {
 
 void SlabPool::rest(ExtentRef extent) {
     if (extent.slab->segment->file == 0) return;
-    resting_.push_back(extent);
+    if (resting_.size() < resting_.capacity()) resting_.push_back(extent);
     if (resting_.size() >= low_water_slabs) wake_keeper();
 }
 
@@ -182,22 +189,26 @@ size_t SlabPool::memory_left() const {
     return allowed > anonymous_bytes_ ? (allowed - anonymous_bytes_) / slab_bytes * slab_bytes : 0;
 }
 
-Segment* SlabPool::map_segment(size_t bytes) {
+std::unique_ptr<Segment> SlabPool::map_segment(size_t bytes) {
     if (session_file_.is_open()) return map_file(session_file_, bytes);
     if (memory_left() != 0) return map_anonymous(std::min(bytes, memory_left()));
     if (limits_.at_limit == AtLimit::drop || disk_full_ || !open_spill_file()) return nullptr;
     return map_file(spill_file_, bytes);
 }
 
-Segment* SlabPool::map_anonymous(size_t bytes) {
+std::unique_ptr<Segment> SlabPool::map_anonymous(size_t bytes) {
+    auto segment = std::make_unique<Segment>();
     std::byte* memory = bytes % huge_page_bytes == 0 ? map_huge_pages(bytes) : map_memory(bytes);
-    return memory ? new Segment{memory, bytes, 0, false, nullptr, 0} : nullptr;
+    if (!memory) return nullptr;
+    *segment = {memory, bytes, 0, false, nullptr, 0};
+    return segment;
 }
 
-Segment* SlabPool::map_file(BackingFile& file, size_t bytes) {
+std::unique_ptr<Segment> SlabPool::map_file(BackingFile& file, size_t bytes) {
+    auto segment = std::make_unique<Segment>();
     // Reserved before it is mapped: writing to a hole on a full disk would be SIGBUS in the user's program.
     if (base::identity_of(file.descriptor) != file.identity ||
-        posix_fallocate(file.descriptor, off_t(file.bytes), off_t(bytes)) != 0) {
+        base::reserve_room(file.descriptor, file.bytes, bytes) != 0) {
         disk_full_ = true;
         return nullptr;
     }
@@ -207,7 +218,8 @@ Segment* SlabPool::map_file(BackingFile& file, size_t bytes) {
     madvise(memory, bytes, MADV_DONTFORK);
     file.bytes += bytes;
     const bool is_spill = &file == &spill_file_;
-    return new Segment{static_cast<std::byte*>(memory), bytes, file.number, is_spill, nullptr, 0};
+    *segment = {static_cast<std::byte*>(memory), bytes, file.number, is_spill, nullptr, 0};
+    return segment;
 }
 
 bool SlabPool::open_spill_file() {
@@ -233,13 +245,32 @@ void SlabPool::unmap(Segment* segment) {
     if (segment->file == 0) anonymous_bytes_ -= segment->bytes;
 }
 
-void SlabPool::adopt(std::unique_ptr<Segment> segment) {
+bool SlabPool::make_room_for(Segment& segment) {
+    try {
+        segment.slab_count = segment.bytes / slab_bytes;
+        segment.slabs = std::make_unique<Slab[]>(segment.slab_count);
+        size_t slabs = segment.slab_count;
+        for (const auto& other : segments_) slabs += other->slab_count;
+        grow(free_, slabs);
+        grow(segments_, segments_.size() + 1);
+        grow(rooms_, max_rooms);
+        grow(resting_, slabs);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+// False, and the segment is gone, when there is no memory to keep account of it.
+bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
+    if (!make_room_for(*segment)) {
+        munmap(segment->memory, segment->bytes);
+        return false;
+    }
     // While the keeper made it ready, a session file may have opened or closed.
     const bool is_for_now = belongs_here(*segment);
     if (segment->file == 0) anonymous_bytes_ += segment->bytes;
     exhausted_.store(false, std::memory_order_relaxed);
-    segment->slab_count = segment->bytes / slab_bytes;
-    segment->slabs = std::make_unique<Slab[]>(segment->slab_count);
     for (size_t i = segment->slab_count; i-- > 0;) {
         Slab& slab = segment->slabs[i];
         slab.memory = segment->memory + i * slab_bytes;
@@ -247,13 +278,12 @@ void SlabPool::adopt(std::unique_ptr<Segment> segment) {
         if (is_for_now) free_.push_back(&slab);
     }
     segments_.push_back(std::move(segment));
+    return true;
 }
 
 bool SlabPool::add_segment(size_t bytes) {
-    std::unique_ptr<Segment> segment(map_segment(bytes));
-    if (!segment) return false;
-    adopt(std::move(segment));
-    return !free_.empty();
+    std::unique_ptr<Segment> segment = map_segment(bytes);
+    return segment && adopt(std::move(segment)) && !free_.empty();
 }
 
 // ---- life
@@ -318,6 +348,14 @@ void SlabPool::forget_everything() {
 
 // ---- keeper
 
+std::unique_ptr<Segment> SlabPool::map_segment_or_none(size_t bytes) {
+    try {
+        return map_segment(bytes);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 void SlabPool::wake_keeper() {
     if (keeper_runs_) {
         keeper_wakes_->notify_one();
@@ -329,8 +367,9 @@ void SlabPool::wake_keeper() {
     try {
         std::thread(&SlabPool::keeper_loop, this, keeper_generation_).detach();
         keeper_runs_ = true;
-    } catch (const std::system_error&) {
-        // No thread to be had: pages are faulted in by the program's threads instead. Slower, not wrong.
+    } catch (const std::exception&) {
+        // No thread to be had, or no memory for one: pages are faulted in by the program's threads instead.
+        // Slower, not wrong.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -339,7 +378,7 @@ void SlabPool::keeper_loop(uint64_t generation) {
     pthread_setname_np(pthread_self(), "kg-keeper");
     std::unique_lock lock(mutex_);
     while (generation == keeper_generation_) {
-        if (keeper_works(lock)) continue;
+        if (keeper_works(lock)) continue;  // it cannot fail; without memory there is no work
         const bool woken = keeper_wakes_->wait_for(lock, keeper_linger) == std::cv_status::no_timeout;
         if (!woken && generation == keeper_generation_) {
             keeper_runs_ = false;
@@ -357,7 +396,7 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
         return true;
     }
     if (free_.size() >= low_water_slabs) return false;
-    std::unique_ptr<Segment> segment(map_segment(segment_bytes));
+    std::unique_ptr<Segment> segment = map_segment_or_none(segment_bytes);
     if (!segment) return false;
     // Nobody knows this memory yet, so its pages can be made ready without the lock.
     const uint64_t generation = keeper_generation_;
@@ -367,10 +406,8 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
     // Meanwhile the sessions it was for may have ended, or a thread may have taken what was left of the
     // limit: what the keeper holds is not counted, so that no thread is refused memory because of it.
     const bool has_room = segment->file != 0 || segment->bytes <= memory_left();
-    if (generation == keeper_generation_ && has_room)
-        adopt(std::move(segment));
-    else
-        munmap(segment->memory, segment->bytes);
+    if (generation == keeper_generation_ && has_room) return adopt(std::move(segment));
+    munmap(segment->memory, segment->bytes);
     return true;
 }
 

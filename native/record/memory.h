@@ -1,6 +1,7 @@
 // Where records live: a pool of 64 KiB slabs, made ready ahead by a thread of its own.
 //
 // All calls are made under the recorder's lock, which the pool is given; only page work is done outside it.
+// Taking memory may throw std::bad_alloc, and changes nothing then; giving it back never does.
 #pragma once
 
 #include <condition_variable>
@@ -101,11 +102,13 @@ private:
     bool belongs_here(const Segment& segment) const;
     void collect_free_slabs();
     bool add_segment(size_t bytes);
-    void adopt(std::unique_ptr<Segment> segment);
+    bool make_room_for(Segment& segment);
+    bool adopt(std::unique_ptr<Segment> segment);
     void unmap(Segment* segment);
-    Segment* map_segment(size_t bytes);
-    Segment* map_anonymous(size_t bytes);
-    Segment* map_file(BackingFile& file, size_t bytes);
+    std::unique_ptr<Segment> map_segment(size_t bytes);
+    std::unique_ptr<Segment> map_segment_or_none(size_t bytes);
+    std::unique_ptr<Segment> map_anonymous(size_t bytes);
+    std::unique_ptr<Segment> map_file(BackingFile& file, size_t bytes);
     size_t memory_left() const;
     bool open_spill_file();
     void close_spill_file();

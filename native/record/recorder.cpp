@@ -78,8 +78,13 @@ void keep_open_at_leave(const std::vector<OpenScopeCopy>& left, std::vector<Open
 // ---- life
 
 Recorder::Recorder() {
-    pthread_key_create(&exit_key_,
-                       [](void* thread) { instance().thread_exits(static_cast<ThreadBuffer*>(thread)); });
+    pthread_key_create(&exit_key_, [](void* thread) {
+        try {
+            instance().thread_exits(static_cast<ThreadBuffer*>(thread));
+        } catch (const std::bad_alloc&) {
+            // Its buffer stays as it is, as if the thread went on and recorded nothing.
+        }
+    });
     base::on_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -114,6 +119,10 @@ void Recorder::start_clean_in_child() {
     extent_bytes_ = 0;
     leases_ = 0;
     session_file_users_ = 0;
+    // Their owners are not here, and each may have been in the middle of changing its lanes, which it does
+    // without a lock: what they hold is never touched again, not even to free it.
+    for (auto& [index, thread] : threads_)
+        if (thread.get() != current_thread) static_cast<void>(thread.release());
     threads_.clear();
     dead_threads_.clear();
     if (session_file_) session_file_->abandon();
@@ -144,6 +153,7 @@ SessionId Recorder::start(const SessionOptions& options) {
     session.names_refused_before = strings_.refused();
     session.names_shortened_before = strings_.shortened();
     session.unrecorded_before = unrecorded_scopes();
+    session.dropped_before = dropped_without_a_buffer_.load(std::memory_order_relaxed);
     add_member(session, caller, session.start.ticks);
     if (options.all_threads)
         for (auto& [index, thread] : threads_)
@@ -164,12 +174,13 @@ void Recorder::apply_limits() {
 }
 
 void Recorder::add_member(Session& session, ThreadBuffer& thread, uint64_t from) {
-    auto [member, is_new] = session.members.try_emplace(&thread);
-    if (!is_new && member->second.windows.back().end == UINT64_MAX) return;
-    member->second.windows.push_back({from, UINT64_MAX});
-    if (is_new) {
-        member->second.at_join = losses_of(thread);
+    auto member = session.members.find(&thread);
+    if (member == session.members.end()) {
+        session.members.emplace(&thread, Membership{{{from, UINT64_MAX}}, losses_of(thread), {}});
         ++thread.memberships;
+    } else {
+        if (member->second.windows.back().end == UINT64_MAX) return;
+        member->second.windows.push_back({from, UINT64_MAX});
     }
     if (thread.sessions++ != 0) return;
     // What was open when nobody recorded has its end nowhere; the owner forgets it before it records again.
@@ -210,10 +221,11 @@ bool Recorder::leave(SessionId id) {
 }
 
 Recording Recorder::stop(SessionId id) {
-    const base::MeasuredAnchor stop = base::measure_anchor();
     std::lock_guard lock(mutex_);
     auto found = sessions_.find(id);
     if (found == sessions_.end()) throw std::out_of_range("no such session");
+    // Under the lock: while we wait for it, a ring goes on and would leave nothing of a window that ends now.
+    const base::MeasuredAnchor stop = base::measure_anchor();
     Session session = std::move(found->second);
     sessions_.erase(found);
 
@@ -301,6 +313,8 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
         total.oversized += thread.losses.oversized;
         total.brief += thread.losses.brief;
     }
+    if (session.options.all_threads)
+        total.dropped += dropped_without_a_buffer_.load(std::memory_order_relaxed) - session.dropped_before;
     auto note = [&](const char* kind, uint64_t count, const std::string& text) {
         if (count != 0) recording.notes.emplace_back(kind, std::to_string(count) + " " + text);
     };

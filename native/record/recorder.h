@@ -67,6 +67,9 @@ public:
     bool next_extent(ThreadBuffer& thread, uint32_t units);
     bool grow_stack(ThreadBuffer& thread, Lane& lane);
     Lane* add_lane(ThreadBuffer& thread);
+    void count_dropped_without_a_buffer() {
+        dropped_without_a_buffer_.fetch_add(1, std::memory_order_relaxed);
+    }
 
 private:
     struct Membership {
@@ -80,7 +83,8 @@ private:
         int32_t owner_tid = 0;
         base::MeasuredAnchor start;
         uint64_t names_refused_before = 0, names_shortened_before = 0, unrecorded_before = 0;
-        uint64_t keep_from = 0;  // older records are no longer wanted
+        uint64_t dropped_before = 0;  // by threads without a buffer
+        uint64_t keep_from = 0;       // older records are no longer wanted
         std::map<ThreadBuffer*, Membership> members;
     };
     // An extent that is complete, and when that was.
@@ -93,6 +97,7 @@ private:
     Recorder();
     void add_member(Session& session, ThreadBuffer& thread, uint64_t from);
     void remove_member(ThreadBuffer& thread);
+    void join_sessions_of_all_threads(ThreadBuffer& thread);
     void apply_limits();
     void open_session_file(const std::string& directory);
     std::shared_ptr<SessionFile> close_session_file_if_unused(std::vector<ExtentRef>& retained);
@@ -102,6 +107,7 @@ private:
     void refresh_name_id(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);
     void give_back(const std::vector<ExtentRef>& extents);
+    ExtentRef open_records(ThreadBuffer& thread, uint32_t units);
     void fill(ThreadBuffer& thread);
     void forget_open_scopes(ThreadBuffer& thread);
     void move_thread(ThreadBuffer& thread);
@@ -132,6 +138,7 @@ private:
     std::deque<Filled> filled_;
     size_t extent_bytes_ = 0;
     uint64_t unrecorded_by_dead_threads_ = 0;
+    std::atomic<uint64_t> dropped_without_a_buffer_{0};
     int leases_ = 0;  // recordings that still read strings
     std::unique_ptr<SessionFile> session_file_;
     int session_file_users_ = 0;  // sessions that need it, also those about to start

@@ -52,7 +52,7 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) fail("cannot create", path_);
     identity_ = base::identity_of(descriptor_);
-    const int error = posix_fallocate(descriptor_, 0, session_header_bytes);
+    const int error = base::reserve_room(descriptor_, 0, session_header_bytes);
     void* memory = MAP_FAILED;
     if (error == 0)
         memory = mmap(nullptr, session_header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);

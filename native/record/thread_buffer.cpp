@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "record/recorder.h"
@@ -68,8 +69,13 @@ void remove_scope(Lane& lane, uint32_t position) {
 
 // ---- threads
 
-ThreadBuffer& register_thread() noexcept {
-    return Recorder::instance().register_thread();
+ThreadBuffer* register_thread() noexcept {
+    try {
+        return &Recorder::instance().register_thread();
+    } catch (const std::bad_alloc&) {
+        Recorder::instance().count_dropped_without_a_buffer();
+        return nullptr;
+    }
 }
 
 ThreadBuffer& Recorder::register_thread() {
@@ -83,13 +89,25 @@ ThreadBuffer& Recorder::register_thread() {
     {
         std::lock_guard lock(mutex_);
         thread.index = next_thread_++;
+        if (dead_threads_.capacity() <= threads_.size()) dead_threads_.reserve(2 * threads_.size() + 1);
         threads_.emplace(thread.index, std::move(fresh));
-        for (auto& [id, session] : sessions_)
-            if (session.options.all_threads) add_member(session, thread, session.start.ticks);
+        join_sessions_of_all_threads(thread);
     }
     current_thread = &thread;
     pthread_setspecific(exit_key_, &thread);
     return thread;
+}
+
+// All of them, or the thread is unknown again and tries with its next event.
+void Recorder::join_sessions_of_all_threads(ThreadBuffer& thread) {
+    try {
+        for (auto& [id, session] : sessions_)
+            if (session.options.all_threads) add_member(session, thread, session.start.ticks);
+    } catch (const std::bad_alloc&) {
+        for (auto& [id, session] : sessions_) session.members.erase(&thread);
+        threads_.erase(thread.index);
+        throw;
+    }
 }
 
 void Recorder::thread_exits(ThreadBuffer* thread) {
@@ -117,15 +135,22 @@ void Recorder::forget_dead_threads() {
 }
 
 void refresh_control(ThreadBuffer& thread) noexcept {
-    Recorder::instance().refresh_control(thread);
+    try {
+        Recorder::instance().refresh_control(thread);
+    } catch (const std::bad_alloc&) {
+        thread.dropped.fetch_add(1, std::memory_order_relaxed);
+    }
 }
 
 void Recorder::refresh_control(ThreadBuffer& thread) {
     refresh_name_id(thread);
     std::lock_guard lock(mutex_);
-    thread.seen_control = thread.control.load(std::memory_order_relaxed);
+    const uint32_t control = thread.control.load(std::memory_order_relaxed);
     if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
-    if (std::exchange(thread.move_to_new_memory, false)) move_thread(thread);
+    // What cannot be done for want of memory is done with the next event.
+    if (thread.move_to_new_memory) move_thread(thread);
+    thread.move_to_new_memory = false;
+    thread.seen_control = control;
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {
@@ -149,7 +174,12 @@ void Recorder::move_thread(ThreadBuffer& thread) {
 // ---- extents
 
 bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
-    return Recorder::instance().next_extent(thread, units);
+    try {
+        return Recorder::instance().next_extent(thread, units);
+    } catch (const std::bad_alloc&) {
+        thread.dropped.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
@@ -159,14 +189,12 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
         advance_rings();
         const bool is_first = thread.next_order == 0;
         const uint32_t wanted = is_first && units < first_extent_units ? first_extent_units : 0;
-        if (ExtentRef extent = pool_.open_extent(ExtentKind::records, wanted)) {
+        if (ExtentRef extent = open_records(thread, wanted)) {
             extent.header->thread = thread.index;
             extent.header->tid = thread.tid;
             extent.header->order = thread.next_order++;
-            const size_t bytes = extent.header->total_bytes();
-            thread.extents.push_back({extent, extent.header->anchor.ticks, bytes, 0, false});
             thread.extent = extent;
-            extent_bytes_ += bytes;
+            extent_bytes_ += extent.header->total_bytes();
             if (session_file_) write_thread_name(thread);
             return true;
         }
@@ -174,6 +202,22 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
     }
     thread.dropped.fetch_add(1, std::memory_order_relaxed);
     return false;
+}
+
+// The place in the list first: an extent that is open and not in it would be lost.
+ExtentRef Recorder::open_records(ThreadBuffer& thread, uint32_t units) {
+    OwnedExtent& owned = thread.extents.emplace_back();
+    try {
+        owned.ref = pool_.open_extent(ExtentKind::records, units);
+    } catch (const std::bad_alloc&) {
+    }
+    if (!owned.ref) {
+        thread.extents.pop_back();
+        return {};
+    }
+    owned.opened_at = owned.ref.header->anchor.ticks;
+    owned.bytes = owned.ref.header->total_bytes();
+    return owned.ref;
 }
 
 // Each extent of a session file tells whose it is: a ring may have let go of all the others.
@@ -189,6 +233,7 @@ void Recorder::write_thread_name(ThreadBuffer& thread) {
 // The thread is done with its extent: full, or the thread ends, or it moves.
 void Recorder::fill(ThreadBuffer& thread) {
     if (!thread.extent.slab) return;
+    filled_.push_back({&thread, 0, 0});  // first, for this may fail
     OwnedExtent& owned = thread.extents.back();
     extent_bytes_ -= owned.bytes;
     pool_.close_extent(thread.extent);
@@ -197,7 +242,7 @@ void Recorder::fill(ThreadBuffer& thread) {
     owned.bytes = thread.extent.header->total_bytes();
     extent_bytes_ += owned.bytes;
     pool_.rest(thread.extent);
-    filled_.push_back({&thread, owned.bytes, base::ticks()});
+    filled_.back() = {&thread, owned.bytes, base::ticks()};
     thread.extent = {&no_extent, nullptr};
 }
 
@@ -257,6 +302,9 @@ Lane* open_lane(const ThreadBuffer& thread, uintptr_t context) {
     return lane->context == context && lane->depth != 0 ? lane : nullptr;
 }
 
+// Another one for this context.
+Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new);
+
 }  // namespace
 
 uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept {
@@ -267,27 +315,43 @@ uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept 
 
 Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
     if (Lane* open = open_lane(thread, context)) return thread.lane = open;
+    try {
+        return thread.lane = find_lane(thread, context, is_new);
+    } catch (const std::bad_alloc&) {
+        return thread.lanes.front().get();  // the thread's own line: the scope is kept, if not in its place
+    }
+}
+
+namespace {
+
+Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) {
     Lane* lane = thread.lanes.front()->depth == 0 ? thread.lanes.front().get() : idle_lane(thread);
     if (!lane) lane = Recorder::instance().add_lane(thread);
-    lane->context = context;
     thread.lane_by_context[context] = lane;
+    lane->context = context;
     forget_old_contexts(thread);
     if (is_new) *is_new = lane->number != 0;
-    return thread.lane = lane;
+    return lane;
 }
+
+}  // namespace
 
 Lane* Recorder::add_lane(ThreadBuffer& thread) {
     std::lock_guard lock(mutex_);
     if (thread.lanes.size() == max_lanes) return thread.lanes.back().get();
-    thread.lanes.push_back(std::make_unique<Lane>());
-    thread.idle_lanes.reserve(thread.lanes.size());
-    thread.lanes.back()->number = uint16_t(thread.lanes.size() - 1);
+    auto lane = std::make_unique<Lane>();
+    lane->number = uint16_t(thread.lanes.size());
+    thread.idle_lanes.reserve(thread.lanes.size() + 1);
+    thread.lanes.push_back(std::move(lane));
     return thread.lanes.back().get();
 }
 
 bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
     const bool may_grow = lane.depth < lane.limit;
-    if (may_grow && Recorder::instance().grow_stack(thread, lane)) return true;
+    try {
+        if (may_grow && Recorder::instance().grow_stack(thread, lane)) return true;
+    } catch (const std::bad_alloc&) {
+    }
     ++lane.too_deep;
     if (may_grow) thread.too_deep.fetch_add(1, std::memory_order_relaxed);
     return false;

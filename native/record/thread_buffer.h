@@ -118,8 +118,9 @@ void for_each_stack(ThreadBuffer& thread, Visit&& visit) {
 KINETOGRAPH_API extern constinit thread_local ThreadBuffer* current_thread
     __attribute__((tls_model("initial-exec")));
 
-// The slow paths. From any thread, GIL or not; they take the recorder's lock.
-KINETOGRAPH_API ThreadBuffer& register_thread() noexcept;
+// The slow paths. From any thread, GIL or not; they take the recorder's lock. Want of memory is a loss that
+// they count, never an error of the program's; a thread without a buffer is tried again with its next event.
+KINETOGRAPH_API ThreadBuffer* register_thread() noexcept;
 KINETOGRAPH_API void refresh_control(ThreadBuffer& thread) noexcept;
 KINETOGRAPH_API bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept;
 KINETOGRAPH_API Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept;
@@ -134,8 +135,10 @@ KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t
 // The buffer of this thread if a session records it now, else nullptr.
 inline ThreadBuffer* recording_thread() noexcept {
     ThreadBuffer* thread = current_thread;
-    if (!thread) [[unlikely]]
-        thread = &register_thread();
+    if (!thread) [[unlikely]] {
+        thread = register_thread();
+        if (!thread) return nullptr;
+    }
     if (thread->control.load(std::memory_order_relaxed) != thread->seen_control) [[unlikely]]
         refresh_control(*thread);
     return thread->seen_control & control_recording ? thread : nullptr;

@@ -71,7 +71,7 @@ void Area::grow_mapping(size_t bytes) {
 // the mapping grows.
 bool Area::reserve_in_file(size_t bytes) {
     if (descriptor_ < 0) descriptor_ = base::open_unlinked(directory_);
-    return descriptor_ >= 0 && posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) == 0;
+    return descriptor_ >= 0 && base::reserve_room(descriptor_, 0, bytes) == 0;
 }
 
 // The disk is full. More memory than was allowed is better than no trace.

@@ -16,6 +16,29 @@
 
 typedef const kinetograph_record_table* (*table_function)(uint32_t);
 
+/* Callers that know less of the options than the library, and callers that know more. */
+static void check_sizes_of_options(const kinetograph_record_table* table) {
+    struct {
+        kinetograph_session_options known;
+        uint64_t added;
+    } newer;
+    memset(&newer, 0, sizeof newer);
+    newer.known.size = sizeof newer;
+    CHECK(table->session_discard(table->session_start(&newer.known)) == 0);
+    newer.added = 1;
+    CHECK(table->session_start(&newer.known) == 0);
+
+    const struct {
+        uint32_t size, all_threads;
+    } older = {8, 1};
+    const kinetograph_session_options* in_disguise = (const void*)&older;
+    CHECK(table->session_discard(table->session_start(in_disguise)) == 0);
+
+    const uint32_t none = 0;
+    CHECK(table->session_start((const void*)&none) == 0);
+    CHECK(table->session_start(NULL) == 0);
+}
+
 int main(int argc, char** argv) {
     CHECK(argc == 3);
     void* library = dlopen(argv[1], RTLD_NOW);
@@ -28,6 +51,9 @@ int main(int argc, char** argv) {
     const kinetograph_record_table* table = table_for(KINETOGRAPH_RECORD_ABI);
     CHECK(table != NULL && table->version == KINETOGRAPH_RECORD_ABI && table->size >= sizeof *table);
 
+    CHECK(dlclose(library) == 0); /* it stays: the table is for ever */
+    CHECK(*table->active == 0);
+    check_sizes_of_options(table);
     CHECK(*table->active == 0);
     const kinetograph_session_options options = {sizeof options, 1, 0, 0, 0, argv[2]};
     CHECK(table->session_start(&options) != 0);

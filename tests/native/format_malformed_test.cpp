@@ -48,14 +48,43 @@ TEST(what_is_no_trace_is_refused) {
     check_refused("[1]", 1, "expected an event");
 }
 
-TEST(truncated_text_is_refused_at_its_end) {
+TEST(text_that_ends_before_the_first_event_does_is_refused_at_its_end) {
     const std::string text =
-        R"({"traceEvents":[{"ph":"X","name":"a\n","ts":1.5e1,"args":{"k":[true,null,-1]}}],"x":1})";
+        R"({"x":1,"traceEvents":[{"ph":"X","name":"a\n","ts":1.5e1,"args":{"k":[true,null,-1]}})";
     for (size_t length = 1; length < text.size(); ++length) {
         const Refusal got = refusal(std::string_view(text).substr(0, length), 5);
         CHECK(got.offset == length);
         CHECK(got.reason.find("ends in the middle") != got.reason.npos);
     }
+}
+
+TEST(text_that_ends_later_is_read_as_far_as_it_goes_and_noted) {
+    const std::string first = R"({"traceEvents":[{"ph":"X","name":"a","ts":1,"dur":1,"args":{}})";
+    const std::string text = first + R"(,{"ph":"X","name":"b","ts":3,"dur":1}],"x":{"y":[1,"z"]}})";
+    for (size_t length = first.size(); length < text.size(); ++length) {
+        for (const size_t piece : {size_t(1), size_t(7), text.size()}) {
+            const trace::Trace trace = read(std::string_view(text).substr(0, length), piece);
+            const bool has_second = length >= text.find("],");
+            CHECK(trace.size() == (has_second ? 2u : 1u));
+            CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "truncated");
+            CHECK(trace.notes[0].text.find("at byte " + std::to_string(length)) != std::string::npos);
+        }
+    }
+    CHECK(read(text).notes.empty());
+}
+
+TEST(an_array_of_events_may_lack_its_bracket_and_end_with_a_comma) {
+    for (const char* end : {"", "\n", ",", ",\n"}) {
+        const trace::Trace trace = read(std::string(R"([{"ph":"X","name":"a","ts":1,"dur":1})") + end);
+        CHECK(trace.size() == 1);
+        CHECK(trace.notes.size() == 1);
+    }
+}
+
+TEST(arguments_that_are_null_are_none) {
+    const trace::Trace trace = read(R"([{"args":null,"ph":"X","ts":1},{"ph":"X","ts":2,"args":null}])");
+    CHECK(trace.size() == 2 && trace.args.empty() && trace.notes.empty());
+    check_refused(R"([{"ph":"X","ts":2,"args":nul}])", 28, "expected a value");
 }
 
 TEST(text_after_the_trace_is_refused) {

@@ -46,7 +46,8 @@ typedef struct kinetograph_device_event {
 } kinetograph_device_event;
 
 typedef struct kinetograph_session_options {
-    uint32_t size; /* sizeof(kinetograph_session_options) */
+    uint32_t size; /* sizeof(kinetograph_session_options); later additions stand at the end, and 0 is their
+                      default */
     uint32_t all_threads;
     uint64_t memory_limit_bytes; /* 0: 1 GiB */
     uint64_t ring_bytes;         /* 0: keep everything */

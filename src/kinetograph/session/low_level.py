@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterable
 
 from kinetograph.errors import KinetographError
@@ -58,11 +59,16 @@ def enable_profiler(
 def disable_profiler() -> ProfilerResult:
     """End the session this thread started last, and give what it recorded.
 
-    A thread without one ends that of a thread which is gone, and could not end it any more.
+    A thread without one ends that of a thread which is gone, and could not end it any more. Sessions nest: if
+    one that this thread started earlier still runs, a note in the trace says so.
     """
     with _lock:
         session = _take_own()
-    return ProfilerResult(session.stop())
+        outer = _of_thread(session.owner_tid)
+    trace = session.stop()
+    if outer is not None:
+        trace.add_note("nested", _still_runs(outer))
+    return ProfilerResult(trace)
 
 
 def is_profiler_enabled_in_main_thread() -> bool:
@@ -110,8 +116,18 @@ def _discard(session: Session) -> bool:
 
 
 def _of_main_thread() -> Session | None:
-    main = threading.main_thread().native_id
-    return next((session for session in reversed(_still_running()) if session.owner_tid == main), None)
+    return _of_thread(threading.main_thread().native_id)
+
+
+def _of_thread(tid: int | None) -> Session | None:
+    """The one it started last."""
+    return next((session for session in reversed(_still_running()) if session.owner_tid == tid), None)
+
+
+def _still_runs(session: Session) -> str:
+    """Meant so by whoever nests sessions, and news to whoever ran the cell of a notebook twice."""
+    began = time.strftime("%H:%M:%S", time.localtime(session.started_at))
+    return f"another session of this thread, started at {began}, still runs until disable_profiler() ends it"
 
 
 def _take_own() -> Session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -62,6 +63,7 @@ class Session:
         self._observer_errors = observer.errors.count
         self.exit_path = exit_path
         """Where the trace goes if the program ends before `stop`."""
+        self.started_at = time.time()
         self.owner = threading.current_thread().name
         self.owner_tid = threading.get_native_id()
         self.all_threads = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import functools
 import gc
 import inspect
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import kinetograph as kg
+from kinetograph import _native
 from kinetograph.errors import KinetographError
 from recorded import names, recording, tree
 
@@ -569,3 +571,23 @@ def test_an_async_generator_does_not_hold_the_item_it_gave() -> None:
         return is_gone
 
     assert asyncio.run(main())
+
+
+def test_a_wrapper_that_is_called_while_it_is_collected_refuses() -> None:
+    told: list[str] = []
+
+    def call_wrapper(_code: object) -> None:
+        try:
+            ctypes.cast(address, ctypes.py_object).value()
+        except ReferenceError as error:
+            told.append(str(error))
+
+    wrapper = _native.ScopedFunction(kg.scope("cycle"), eval("lambda: None"))
+    wrapper.cycle = wrapper
+    # The collector knows no code objects: this one is freed when it takes the function from the wrapper.
+    watch = weakref.ref(wrapper.__code__, call_wrapper)
+    address = id(wrapper)
+    del wrapper
+    gc.collect()
+    assert watch() is None
+    assert told == ["the function of this scope has been collected"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -443,3 +444,24 @@ print(set(handled))
 def test_a_signal_handler_may_profile_while_the_program_starts_and_stops_sessions() -> None:
     done = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "{1}\n"), done.stderr
+
+
+def test_a_session_that_was_forgotten_is_told_by_the_next_one() -> None:
+    kg.enable_profiler()
+    kg.enable_profiler()  # the cell of a notebook, run twice
+    first, second = kg.disable_profiler().trace, kg.disable_profiler().trace
+    (text,) = notes(first, "nested")
+    assert re.match(r"another session of this thread, started at \d\d:\d\d:\d\d, still runs", text)
+    assert notes(second, "nested") == []
+
+
+def test_a_session_of_another_thread_is_no_news() -> None:
+    kg.enable_profiler()
+
+    def work() -> kg.Trace:
+        kg.enable_profiler()
+        return kg.disable_profiler().trace
+
+    inner = in_thread(work)
+    kg.disable_profiler()
+    assert notes(inner, "nested") == []

@@ -71,6 +71,19 @@ def test_a_malformed_file_gets_byte_reason_and_hint(tmp_path: Path) -> None:
     assert "hint:" in str(caught.value)
 
 
+def test_a_file_whose_writer_died_is_loaded_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.json", tmp_path / "cut.json"
+    gpu_trace().save(whole)
+    events = len(load(whole))
+    cut.write_bytes(whole.read_bytes()[:-40])
+    trace = load(cut)
+    assert len(trace) == events
+    (note,) = (note for note in trace.notes if note.kind == "truncated")
+    assert note.text.startswith(f"the file ends at byte {cut.stat().st_size}, after ")
+    trace.save(whole)
+    assert note in load(whole).notes
+
+
 @pytest.mark.parametrize("without_isal", [False, True])
 def test_a_damaged_gzip_file_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_isal: bool
