@@ -1,5 +1,7 @@
 """What tracing adds to each call of a program: one contender per tool and program."""
 
+import gc
+import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from benchmarks.programs import PROGRAMS, Program
 ALL_THREADS = ", all threads"
 BARE = ", bare"
 TRACED = ", traced"
+RUNS = 9
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,27 @@ def in_all_programs(tool: str, session: Callable[[], AbstractContextManager[Any]
 
 
 def cpu_ns(program: Program) -> tuple[float, float]:
-    """Per call, of this thread and of all."""
-    program.run(program.warm)  # hooks enter or leave the code, the interpreter specialises it again
-    process, thread = time.process_time_ns(), time.thread_time_ns()
-    program.run(program.size)
-    thread, process = time.thread_time_ns() - thread, time.process_time_ns() - process
+    """Per call, of this thread and of all.
+
+    Of many short runs the one in the middle: on a machine that is shared, it is seldom interrupted.
+    """
+    gc.collect()  # what the session before left behind is not ours to pay
+    program.run()  # hooks enter or leave the code, the interpreter specialises it again
+    begin = time.process_time_ns()
+    thread = statistics.median(thread_ns(program) for _ in range(RUNS))
+    process = (time.process_time_ns() - begin) / RUNS
     return thread / call_count(program), process / call_count(program)
+
+
+def thread_ns(program: Program) -> int:
+    begin = time.thread_time_ns()
+    program.run()
+    return time.thread_time_ns() - begin
 
 
 @cache
 def call_count(program: Program) -> int:
-    """How many calls, and later runs of generators, the interpreter makes."""
+    """How many calls, and later runs of generators, the interpreter makes in one run."""
     counted = 0
 
     def count(*_: object) -> None:
@@ -67,7 +80,7 @@ def call_count(program: Program) -> int:
         counted += 1
 
     with counting(count):
-        program.run(program.size)
+        program.run()
     return counted
 
 
