@@ -27,6 +27,7 @@ namespace kinetograph::record {
 enum ActiveBits : uint32_t {
     active_sessions = 1,
     active_observers = 2,
+    active_stacks = 4,  // scopes carry the Python stack
 };
 KINETOGRAPH_API extern std::atomic<uint32_t> active;
 
@@ -76,6 +77,10 @@ struct ThreadBuffer {
     Lane calls;
     // Which configuration of the call collector the calls follow; 0: they have to be found anew.
     uint32_t calls_generation = 0;
+    // Opaque keys of the calls at the bottom that were open before they could be seen to begin, outermost
+    // first; only for a collector that does not see them end either.
+    std::vector<uintptr_t> found_calls;
+    uintptr_t stack_limit = 0;  // below it the thread's own stack is nearly used up; 0: not asked yet
 
     // Written under the recorder's lock, read by the owner without it.
     std::atomic<uint32_t> control{0};
@@ -121,8 +126,10 @@ KINETOGRAPH_API Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool*
 KINETOGRAPH_API bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept;
 KINETOGRAPH_API void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now,
                                            uint32_t line) noexcept;
+// `stack` is the name of the Python stack, 0: none.
 KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now,
-                                      const char* payload = nullptr, size_t payload_bytes = 0) noexcept;
+                                      const char* payload = nullptr, size_t payload_bytes = 0,
+                                      uint32_t stack = 0) noexcept;
 
 // The buffer of this thread if a session records it now, else nullptr.
 inline ThreadBuffer* recording_thread() noexcept {

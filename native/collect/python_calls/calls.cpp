@@ -87,10 +87,6 @@ uint32_t line_at(const Frame* frame) {
     return frame ? uint32_t(std::max(0, line_of(frame))) : 0;
 }
 
-uint32_t current_line() {
-    return line_at(innermost_frame(PyThreadState_Get()));
-}
-
 void set_limit(record::Lane& lane) {
     lane.limit = rules.max_depth;
     const uint32_t room = lane.extent ? lane.extent.header->capacity * 2 : 0;
@@ -110,6 +106,13 @@ void name_thread(PyThreadState* state) {
     if (utf8) record::Recorder::instance().set_thread_name({utf8, size_t(bytes)});
     Py_XDECREF(name);
     PyErr_Clear();
+}
+
+void set_scope_stacks(bool on) {
+    if (on)
+        record::active.fetch_or(record::active_stacks, std::memory_order_relaxed);
+    else
+        record::active.fetch_and(~uint32_t(record::active_stacks), std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -140,6 +143,17 @@ uint32_t line_of_caller() noexcept {
     return line_at(frame ? caller_of(frame) : nullptr);
 }
 
+// Where the innermost frame stands.
+uint32_t line_now(PyThreadState* state) noexcept {
+    return line_at(innermost_frame(state));
+}
+
+void end_innermost_call(record::ThreadBuffer& thread) noexcept {
+    const record::Lane& lane = thread.calls;
+    if (lane.depth == 0) return;
+    record::end_call(thread, name_of(lane.entries[lane.depth - 1]), base::ticks(), 0, 0);
+}
+
 void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     const uint64_t now = base::ticks();
     if (decision_on(caller).is_excluded() || !is_builtin(callable)) return;
@@ -147,7 +161,7 @@ void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     if (!thread || thread->calls_generation != rules.generation) return;
     const record::Lane& lane = thread->calls;
     if (lane.too_deep == 0 && (lane.depth == 0 || !is_builtin_call(lane.entries[lane.depth - 1]))) return;
-    const uint32_t line = rules.with_lines ? current_line() : 0;
+    const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
     record::end_call(*thread, lane.depth ? name_of(lane.entries[lane.depth - 1]) : 0, now, rules.least_ticks,
                      line);
 }
@@ -160,11 +174,16 @@ bool start_calls(const CallOptions& options) {
     rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_lines = options.call_lines;
     watch_garbage_collection(options.garbage_collection);
+    set_scope_stacks(options.scope_stacks);
     const bool was_hooked = is_hooked;
     is_hooked = options.python_calls;
     newest_thread_at_start = newest_thread();
-    if (options.python_calls) return install_hook(options.c_calls, was_hooked);
-    if (was_hooked) remove_hook();
+    if (!options.python_calls) {
+        if (was_hooked) remove_hook();
+        return true;
+    }
+    if (!install_hook(options.c_calls, was_hooked)) return false;
+    find_calls_of_this_thread();
     return true;
 }
 
@@ -172,6 +191,7 @@ void stop_calls() {
     if (is_hooked) remove_hook();
     is_hooked = false;
     watch_garbage_collection(false);
+    set_scope_stacks(false);
 }
 
 }  // namespace kinetograph::collect

@@ -19,6 +19,7 @@ namespace {
 CallFilter wanted;
 std::vector<std::string> search_path;
 std::string own_folder;
+std::unordered_map<uint32_t, Origin> origins;  // of the names that were given
 struct MethodKey {
     const PyMethodDef* method;
     const PyTypeObject* type;
@@ -30,6 +31,16 @@ struct MethodHash {
     }
 };
 std::unordered_map<MethodKey, uint32_t, MethodHash> builtin_names;
+
+class KeepError {
+public:
+    KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
+    KeepError(const KeepError&) = delete;
+
+private:
+    PyObject *type_, *value_, *traceback_;
+};
 
 std::string text_of(PyObject* text) {
     if (!text || !PyUnicode_Check(text)) return {};
@@ -128,14 +139,23 @@ bool prepare_names(const CallFilter& filter) {
 }
 
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
+    const KeepError keep;  // an exception may be on its way through the program
     const Origin origin = origin_of(text_of(code->co_filename), search_path);
     const bool is_excluded = is_our_own(origin) || !wanted.wants(origin);
     const uint32_t name = is_excluded ? 0 : name_of(code, origin);
+    if (!is_excluded) origins.emplace(name, origin);
     const CodeWord word{uint64_t(generation) << 33 | uint64_t(name) << 1 | uint64_t(is_excluded)};
     // Without memory for the slot it is decided again next time.
     if (set_code_slot(reinterpret_cast<PyObject*>(code), code_slot, reinterpret_cast<void*>(word.bits)) != 0)
         PyErr_Clear();
     return word;
+}
+
+std::function<bool(uint32_t)> name_filter(CallFilter filter) {
+    return [filter = std::move(filter), known = origins](uint32_t name) {
+        const auto origin = known.find(name);
+        return origin == known.end() || filter.wants(origin->second);
+    };
 }
 
 uint32_t builtin_name(PyObject* callable) {

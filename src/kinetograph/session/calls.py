@@ -53,9 +53,10 @@ class CallOptions(Value):
 class Use:
     """What one session wants of the collector while it runs."""
 
-    def __init__(self, calls: CallOptions | None, garbage_collection: bool) -> None:
+    def __init__(self, calls: CallOptions | None, garbage_collection: bool, scope_stacks: bool) -> None:
         self.calls = calls
         self.garbage_collection = garbage_collection
+        self.scope_stacks = scope_stacks
         self.process = os.getpid()
 
 
@@ -66,11 +67,13 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release)
 
 
-def record_calls(calls: CallOptions | None, garbage_collection: bool) -> Use | None:
+def record_calls(
+    calls: CallOptions | None, *, garbage_collection: bool, scope_stacks: bool
+) -> Use | None:
     """Begin to record for one session; None if it wants nothing. `release_calls` ends it."""
-    if calls is None and not garbage_collection:
+    if calls is None and not garbage_collection and not scope_stacks:
         return None
-    use = Use(calls, garbage_collection)
+    use = Use(calls, garbage_collection, scope_stacks)
     with _lock:
         _uses.append(use)
         try:
@@ -103,6 +106,7 @@ def _apply() -> None:
         call_lines=any(options.call_lines for options in wanted),
         python_calls=bool(wanted),
         garbage_collection=any(use.garbage_collection for use in _uses),
+        scope_stacks=any(use.scope_stacks for use in _uses),
     )
 
 

@@ -56,3 +56,8 @@ class ProfilerConfig(Value):
         """How to record Python calls: as `calls` says, or plainly if only `with_stack` is on; None: not."""
         calls = CallOptions() if self.calls is None and self.with_stack else self.calls
         return calls if calls is not None and calls.mode != "off" else None
+
+    @property
+    def wants_scope_stacks(self) -> bool:
+        """Whether scopes carry their stack themselves, for want of the calls around them."""
+        return self.with_stack and self.wanted_calls is None

@@ -13,9 +13,10 @@ from kinetograph.checks import require_bool, require_callable, require_instance,
 from kinetograph.errors import KinetographError
 from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
-from kinetograph.session.activity import activity_set
+from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
-from kinetograph.session.config import ProfilerConfig, RecordOptions
+from kinetograph.session.categories import wanted_categories
+from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
@@ -44,12 +45,14 @@ class Session:
         self,
         number: int,
         config: ProfilerConfig,
+        activities: frozenset[ActivityType],
         scopes: int,
         post_process: PostProcess | None,
         exit_path: str | None,
     ) -> None:
         self._number = number
         self._config = config
+        self._activities = activities
         self._scopes = scopes
         self._post_process = post_process
         self._calls: call_collector.Use | None = None
@@ -77,14 +80,15 @@ class Session:
         require_bool("all_threads", all_threads)
         if post_process is not None:
             require_callable("post_process", post_process, hint="pass a function that takes the Trace")
-        require_available(config, activity_set(activities))
+        chosen = activity_set(activities)
+        require_available(config, chosen)
         mask = _scope_mask(scopes)
         exit_path = config.recording.usable_path()
         directory = config.recording.usable_directory()
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
         number = _start_native(config.recording, directory, all_threads)
-        session = cls(number, config, mask, post_process, exit_path)
+        session = cls(number, config, chosen, mask, post_process, exit_path)
         session.all_threads = all_threads
         session._count_shapes(1)
         exits.watch(session)
@@ -109,7 +113,7 @@ class Session:
         self._require_own_process()
         with self._stopping:
             self._require_running()
-            native = _native.stop_session(self._number, self._scopes, self._calls is not None)
+            native = self._stop_native()
         call_collector.release_calls(self._calls)
         self._count_shapes(-1)
         exits.forget(self)
@@ -117,6 +121,21 @@ class Session:
         self._describe(trace)
         self._enrich(trace)
         return trace
+
+    def _stop_native(self) -> _native.Trace:
+        """Everything that any session wanted is recorded: here this one says what it wants of that."""
+        calls = self._config.wanted_calls or CallOptions()
+        return _native.stop_session(
+            self._number,
+            categories=wanted_categories(self._activities, with_calls=self._wants_call_events),
+            scopes=self._scopes,
+            input_shapes=self._config.report_input_shapes,
+            stacks=self._config.wants_scope_stacks,
+            c_calls=calls.c_calls,
+            min_call_ns=calls.min_duration_ns,
+            include=calls.include,
+            exclude=calls.exclude,
+        )
 
     def _require_own_process(self) -> None:
         if self._process != os.getpid():
@@ -133,10 +152,19 @@ class Session:
         calls = self._config.wanted_calls
         garbage_collection = calls is not None or self._config.experimental_config.record_python_gc_info
         try:
-            self._calls = call_collector.record_calls(calls, garbage_collection)
+            self._calls = call_collector.record_calls(
+                calls,
+                garbage_collection=garbage_collection,
+                scope_stacks=self._config.wants_scope_stacks,
+            )
         except BaseException:
             self.stop()
             raise
+
+    @property
+    def _wants_call_events(self) -> bool:
+        use = self._calls
+        return use is not None and (use.calls is not None or use.garbage_collection)
 
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
@@ -163,6 +191,8 @@ class Session:
         for option, key in _FLAGS.items():
             if getattr(self._config, option):
                 trace.metadata[key] = 1
+        if not self._activities:
+            trace.add_note("activities", "no activity was chosen, so nothing is recorded")
         for sentence in shortfalls(self._config):
             trace.add_note("partial", sentence)
         for sentence in observer.errors.since(self._observer_errors):

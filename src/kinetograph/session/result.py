@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import TYPE_CHECKING
 
-from kinetograph.analysis.tree import EventNode, event_tree
 from kinetograph.trace import Trace
 from kinetograph.trace.events import Events
+
+if TYPE_CHECKING:
+    from kinetograph.analysis.tree import EventNode
 
 __all__ = ["ProfilerResult"]
 
@@ -29,6 +32,8 @@ class ProfilerResult:
     @property
     def event_tree(self) -> list[EventNode]:
         """The outermost events, each with its children."""
+        from kinetograph.analysis.tree import event_tree
+
         return event_tree(self.trace)
 
     def save(self, path: str | PathLike[str]) -> None:
