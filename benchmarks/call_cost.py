@@ -3,6 +3,7 @@
 import math
 import statistics
 import sys
+from functools import cache
 
 from benchmarks.harness import Samples, in_fresh_process, interleave, is_installed
 from benchmarks.programs import PROGRAMS
@@ -22,7 +23,6 @@ TRACERS = {
 OURS = "kinetograph"
 OURS_WITH_C_CALLS = "kinetograph, C calls"
 EXCLUDED = "kinetograph, all excluded"
-HOOK = "profile hook" if sys.version_info < (3, 12) else "sys.monitoring"
 # What each peer records, so that it is held against ours that records the same.
 PEERS = {
     "viztracer": OURS_WITH_C_CALLS,
@@ -84,7 +84,18 @@ def ours_for(tool: str) -> str:
 
 
 def floor_of(tool: str) -> str:
-    return f"floor: {HOOK}" + (", C calls" if ours_for(tool) == OURS_WITH_C_CALLS else "")
+    """The least that the hook takes by which we record the same."""
+    if ours_for(tool) == OURS:
+        return f"floor: {hook_in_use()}"
+    return "floor: profile hook, C calls" if sys.version_info < (3, 12) else "floor: sys.monitoring, C calls"
+
+
+@cache
+def hook_in_use() -> str:
+    if sys.version_info >= (3, 12):
+        return "sys.monitoring"
+    evaluates = is_installed(OURS) and in_fresh_process(uses_eval_frame)
+    return "eval-frame hook" if evaluates else "profile hook"
 
 
 def claims(samples: Samples) -> list[Claim]:
@@ -94,7 +105,7 @@ def claims(samples: Samples) -> list[Claim]:
     promises = [floor_claim, peers_claim]
     if sys.version_info >= (3, 12):
         promises.append(excluded_claim)
-    elif in_fresh_process(uses_eval_frame):
+    elif hook_in_use() == "eval-frame hook":
         promises.append(viztracer_claim)
     found = [promise(samples, program) for promise in promises for program in programs]
     return [claim for claim in found if claim is not None]
@@ -147,7 +158,7 @@ def uses_eval_frame() -> bool:
     from benchmarks.floor import load_hooks
 
     hooks = load_hooks()
-    kg.enable_profiler(kg.ProfilerConfig(with_stack=True), {kg.ActivityType.CPU})
+    kg.enable_profiler(kg.ProfilerConfig(with_stack=True), {kg.ActivityType.CPU}, all_threads=True)
     try:
         return bool(hooks.has_eval_frame())
     finally:

@@ -31,17 +31,16 @@ def hooked(
 
 def contenders() -> list[Traced]:
     """First those of the kind that ours is: they are measured next to it."""
-    found = [
-        *in_all_programs("floor: profile hook", hooked(hooks.profile, hooks.no_profile)),
-        *in_all_programs(
-            "floor: profile hook, C calls", hooked(hooks.profile_with_c_calls, hooks.no_profile)
-        ),
-        *in_all_programs("floor: eval-frame hook", hooked(hooks.eval_frame, hooks.no_eval_frame)),
-    ]
+    profile = in_all_programs("floor: profile hook", hooked(hooks.profile, hooks.no_profile))
+    with_c_calls = hooked(hooks.profile_with_c_calls, hooks.no_profile)
+    profile_c_calls = in_all_programs("floor: profile hook, C calls", with_c_calls)
+    eval_frame = in_all_programs("floor: eval-frame hook", hooked(hooks.eval_frame, hooks.no_eval_frame))
     if sys.version_info < (3, 12):
-        return found
+        return [*eval_frame, *profile_c_calls, *profile]
     return [
         *in_all_programs("floor: sys.monitoring", lambda: monitored(PYTHON_CALLS)),
         *in_all_programs("floor: sys.monitoring, C calls", lambda: monitored(PYTHON_CALLS | C_CALLS)),
-        *found,
+        *eval_frame,
+        *profile_c_calls,
+        *profile,
     ]
