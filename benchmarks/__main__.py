@@ -3,10 +3,16 @@
 import argparse
 import os
 
-from benchmarks import averages, import_time, million_events, scope_cost
+from benchmarks import averages, call_cost, import_time, million_events, scope_cost
 from benchmarks.report import machine, save
 
-TOPICS = {"scope": scope_cost, "million": million_events, "averages": averages, "import": import_time}
+TOPICS = {
+    "scope": scope_cost,
+    "calls": call_cost,
+    "million": million_events,
+    "averages": averages,
+    "import": import_time,
+}
 
 
 def main() -> None:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 Loop = Callable[[int], None]
 
@@ -22,6 +23,15 @@ Loop = Callable[[int], None]
 def empty_loop(count: int) -> None:
     for _ in range(count):
         pass
+
+
+class Measured(Protocol):
+    """Anything that can be measured again and again; one measurement may give several named figures."""
+
+    @property
+    def name(self) -> str: ...
+
+    def figures(self) -> dict[str, float]: ...
 
 
 @dataclass(frozen=True)
@@ -34,11 +44,11 @@ class Contender:
     baseline: Loop = empty_loop
     count: int = 20_000
 
-    def cost_ns(self) -> float:
+    def figures(self) -> dict[str, float]:
         """Thread CPU time of one iteration over the baseline."""
         with self.session():
             self.loop(self.count // 10)  # the interpreter specialises, pages and caches warm up
-            return thread_ns(self.loop, self.count) - thread_ns(self.baseline, self.count)
+            return {self.name: thread_ns(self.loop, self.count) - thread_ns(self.baseline, self.count)}
 
 
 def thread_ns(loop: Loop, count: int) -> float:
@@ -82,10 +92,10 @@ class Worker:
         remote.close()  # ours to close, so that a worker that dies ends `recv` instead of leaving it waiting
         self.names: list[str] = self.connection.recv()
 
-    def cost_ns(self, name: str) -> float:
+    def figures(self, name: str) -> dict[str, float]:
         self.connection.send(name)
-        cost: float = self.connection.recv()
-        return cost
+        figures: dict[str, float] = self.connection.recv()
+        return figures
 
     def close(self) -> None:
         self.connection.send(None)
@@ -93,11 +103,11 @@ class Worker:
 
 
 def serve(module: str, connection: Connection) -> None:
-    contenders: list[Contender] = importlib.import_module(module).contenders()
+    contenders: list[Measured] = importlib.import_module(module).contenders()
     by_name = {contender.name: contender for contender in contenders}
     connection.send(list(by_name))
     while (name := connection.recv()) is not None:
-        connection.send(by_name[name].cost_ns())
+        connection.send(by_name[name].figures())
 
 
 @contextmanager
@@ -121,9 +131,12 @@ def interleave(modules: list[str], *, generations: int, rounds: int) -> Samples:
 
 
 def measure_round(workers: list[Worker], samples: Samples) -> None:
-    for worker in workers:
-        for name in worker.names:
-            samples.add(name, worker.cost_ns(name))
+    """The first contender of every tool, then the second of each: what is compared is measured close by."""
+    for names in zip_longest(*(worker.names for worker in workers)):
+        for worker, name in zip(workers, names, strict=True):
+            if name is not None:
+                for figure, value in worker.figures(name).items():
+                    samples.add(figure, value)
 
 
 def in_fresh_process(function: Callable[..., Any], *args: Any) -> Any:

@@ -12,8 +12,10 @@ from benchmarks.report import Claim, claims_table, table
 
 RECORDERS = {
     "kinetograph": recorders.kinetograph,
+    "kinetograph calls": recorders.kinetograph_calls,
     "floor": recorders.floor,
     "viztracer": recorders.viztracer,
+    "viztracer dump_raw": recorders.viztracer_raw,
     "torch": recorders.torch,
 }
 READERS = {
@@ -58,7 +60,9 @@ def record_all(folder: Path, count: int, rounds: int) -> Recordings:
 
 
 def can_write(name: str, suffix: str) -> bool:
-    return suffix == ".json" if name == "floor" else is_installed(name)
+    if name in ("floor", "viztracer dump_raw"):  # it compresses nothing
+        return suffix == ".json" and (name == "floor" or is_installed("viztracer"))
+    return is_installed(name.split()[0])
 
 
 def read_all(path: Path, rounds: int) -> Readings:
@@ -109,7 +113,21 @@ def recording_claims(recordings: Recordings, count: int) -> list[Claim]:
         if ours:
             peak = median(ours, lambda run: run.peak_bytes) / count
             claims.append(Claim(f"peak memory, bytes per event, {suffix}", peak, at_most=200))
-    return claims
+    return [*claims, *call_claims(recordings)]
+
+
+def call_claims(recordings: Recordings) -> list[Claim]:
+    """Stop and write of traced calls, against the only peer that writes as many."""
+    ours = recordings.get(("kinetograph calls", ".json"))
+    return [
+        Claim(
+            f"{name} / ours, calls, stop and write .json",
+            median(theirs, lambda run: run.total_s) / median(ours, lambda run: run.total_s),
+            at_least=factor,
+        )
+        for name, factor in (("viztracer", 5), ("viztracer dump_raw", 1))
+        if ours and (theirs := recordings.get((name, ".json")))
+    ]
 
 
 def reading_claims(readings: Readings) -> list[Claim]:

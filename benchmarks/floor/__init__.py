@@ -12,10 +12,19 @@ OUT = HERE.parent / "out"
 
 def load_floor() -> ModuleType:
     """Import the extension with the floors of scopes and marks."""
-    library = OUT / f"floor{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return load_extension("floor")
+
+
+def load_hooks() -> ModuleType:
+    """Import the extension with the floors of traced calls."""
+    return load_extension("hooks")
+
+
+def load_extension(name: str) -> ModuleType:
+    library = OUT / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = sysconfig.get_path("include")
-    build(HERE / "floor.c", library, "-fPIC", "-shared", "-fvisibility=hidden", f"-I{include}")
-    spec = importlib.util.spec_from_file_location("floor", library)
+    build(HERE / f"{name}.c", library, "-fPIC", "-shared", "-fvisibility=hidden", f"-I{include}")
+    spec = importlib.util.spec_from_file_location(name, library)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load {library}")
     module = importlib.util.module_from_spec(spec)

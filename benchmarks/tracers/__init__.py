@@ -1,0 +1,1 @@
+"""One module per tool that traces calls: `contenders()` gives what to measure, in a process of its own."""
