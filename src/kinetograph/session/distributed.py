@@ -1,10 +1,11 @@
-"""Which rank of how many this process is: the `distributedInfo` of a trace, by which tools tell ranks apart."""
+"""Which rank of how many this process is: the `distributedInfo` by which tools tell traces apart."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from kinetograph.trace.json_text import to_json
@@ -41,10 +42,8 @@ def _from_torch(torch: Any) -> dict[str, Any] | None:
 def _groups_info(torch: Any, groups: Any) -> dict[str, Any]:
     backend = str(groups.get_backend())
     known = {"backend": backend, "rank": int(groups.get_rank()), "world_size": int(groups.get_world_size())}
-    try:
+    with suppress(Exception):  # internals change from one torch to the next; the rank is what matters
         known |= _internals(torch, groups, backend)
-    except Exception:  # they change from one torch to the next; the rank is what matters
-        pass
     return known
 
 

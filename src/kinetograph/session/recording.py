@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
@@ -15,9 +16,8 @@ from kinetograph.errors import KinetographError
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
-from kinetograph.session.categories import wanted_categories
+from kinetograph.session.categories import ALL, wanted_categories
 from kinetograph.session.config import ProfilerConfig, RecordOptions
-from kinetograph.session.distributed import distributed_info
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
@@ -60,7 +60,7 @@ class Session:
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
         self._observer_errors = observer.errors.count
-        self._distributed = distributed_info()
+        self._distributed = _distributed_info()
         self.exit_path = exit_path
         """Where the trace goes if the program ends before `stop`."""
         self.started_at = time.time()
@@ -69,6 +69,8 @@ class Session:
         self.all_threads = False
         self.has_begun = True
         """False for one that started paused, until it is resumed."""
+        self.categories = ALL
+        """A bit for each that the trace may hold, of those that belong to the activities."""
 
     @classmethod
     def start(
@@ -142,7 +144,7 @@ class Session:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""
         return _native.stop_session(
             self._number,
-            categories=wanted_categories(self._activities),
+            categories=wanted_categories(self._activities) & self.categories,
             scopes=self._scopes,
             input_shapes=self._config.report_input_shapes,
         )
@@ -193,7 +195,7 @@ class Session:
         trace.metadata["trace_id"] = self._config.trace_id or os.urandom(16).hex().upper()
         trace.metadata["host_name"] = os.uname().nodename
         # Ranks are often given after the start, and may be gone at the end.
-        distributed = distributed_info() or self._distributed
+        distributed = _distributed_info() or self._distributed
         if distributed is not None:
             trace.metadata["distributedInfo"] = distributed
         for option, key in _FLAGS.items():
@@ -205,6 +207,12 @@ class Session:
             trace.add_note("partial", sentence)
         for sentence in observer.errors.since(self._observer_errors):
             trace.add_note("callback", sentence)
+
+
+def _distributed_info() -> dict[str, Any] | None:
+    from kinetograph.session.distributed import distributed_info
+
+    return distributed_info()
 
 
 def _start_native(
