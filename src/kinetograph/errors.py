@@ -1,4 +1,4 @@
-"""The errors users meet, and their warnings. Each error says what was expected, what came, and, on a `hint:` line, what to do."""
+"""The errors users meet: what was expected, what came, and on a `hint:` line what to do. And warnings."""
 
 from __future__ import annotations
 

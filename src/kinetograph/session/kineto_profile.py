@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["KinetoProfile"]
 
 _CLEARS = (
-    "Profiler clears events at the end of each cycle: only those of the last one are reported. "
+    "Profiler clears events at the end of each cycle. Only those of the last one are reported: "
     "acc_events=True keeps them all."
 )
 _MOST_SECONDS = 1 << 40
@@ -151,9 +151,15 @@ class KinetoProfile(ProfileOutputs):
         return True
 
     def _discard_cycle(self) -> None:
+        """End one that does not come to its trace. The first leaves an empty one, for who asks for events."""
         cycle = self._running_cycle()
-        if cycle is not None:
+        if cycle is None:
+            return
+        if self._traces:
             cycle.discard()
+            return
+        self._keep(cycle.stop())
+        self.trace.add_note("schedule", "the profile ended during warm-up, so nothing was recorded")
 
     # What was asked for
 
