@@ -13,6 +13,7 @@ from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, RecordOptions
 from kinetograph.session.members import members_of
 from kinetograph.session.outputs import ProfileOutputs
+from kinetograph.session.scopes import load_profile_side
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -65,7 +66,7 @@ class KinetoProfile(ProfileOutputs):
         self.post_processing_timeout_s = post_processing_timeout_s
         self.calls = calls
         self.set_custom_trace_id_callback(custom_trace_id_callback)
-        # Here, for few programs that import us make a profile.
+        load_profile_side()
         from kinetograph.session import profile_options as options
 
         self._check_switches()

@@ -170,8 +170,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             if text is not None:
                 warn_program(text)
             self._perform(transition(before, self.current_action))
-            self._tracker().increment_step(self._requester)
             if self._is_started:
+                self._tracker().increment_step(self._requester)
                 self._begin_step()
 
     def __repr__(self) -> str:
