@@ -67,13 +67,13 @@ struct OwnedExtent {
 struct ThreadBuffer {
     // Owner only.
     ExtentRef extent;
-    ExtentRef set_aside;    // `extent` of a thread that keeps nothing for now
-    bool discards = false;  // follows scopes but keeps none: all its sessions are paused
     Lane* lane = nullptr;
     uint32_t seen_control = 0;
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<Lane*> idle_lanes;
     std::unordered_map<uintptr_t, Lane*> lane_by_context;
+    ExtentRef set_aside;    // `extent` of a thread that keeps nothing for now
+    bool discards = false;  // follows scopes but keeps none: all its sessions are paused
 
     // Written under the recorder's lock, read by the owner without it.
     std::atomic<uint32_t> control{0};
