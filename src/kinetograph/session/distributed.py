@@ -57,8 +57,9 @@ def _internals(torch: Any, groups: Any, backend: str) -> dict[str, Any]:
 
 def _from_launcher(environment: Mapping[str, str]) -> dict[str, Any] | None:
     for rank_name, size_name in _VARIABLES:
-        rank, size = environment.get(rank_name, ""), environment.get(size_name, "")
-        if _is_number(rank) and _is_number(size) and int(rank) < int(size):
+        rank = environment.get(rank_name)
+        size = None if rank is None else environment.get(size_name)
+        if rank and size and _is_number(rank + size) and int(rank) < int(size):
             return {"rank": int(rank), "world_size": int(size)}
     return None
 
