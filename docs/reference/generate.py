@@ -62,7 +62,7 @@ def members(cls: type) -> Iterator[str]:
     if issubclass(cls, enum.Enum):
         yield ", ".join(f"`{member.name}` = {member.value}" for member in cls) + "\n"
         return
-    public = {name: member for name, member in all_members(cls) if is_public(name, member)}
+    public = {name: member for name, member in own_members(cls).items() if is_public(name, member)}
     for name, member in public.items():
         if inspect.getdoc(member):
             yield f"- `.{name}{signature(member)}`: {first_sentence(member)}"
@@ -73,11 +73,14 @@ def members(cls: type) -> Iterator[str]:
         yield ""
 
 
-def all_members(cls: type) -> Iterator[tuple[str, object]]:
-    """Those of the class and of what it is made of, as long as that is ours; bases first."""
-    for part in reversed(cls.__mro__):
-        if part.__module__.startswith("kinetograph"):
-            yield from vars(part).items()
+def own_members(cls: type) -> dict[str, object]:
+    """Its own, and those of bases that have no entry themselves."""
+    members: dict[str, object] = {}
+    for base in cls.__mro__:
+        is_part = base.__module__.startswith("kinetograph") and base.__name__ not in kg.__all__
+        if base is cls or is_part:
+            members = members | {name: m for name, m in vars(base).items() if name not in members}
+    return members
 
 
 def module_members(module: ModuleType) -> Iterator[str]:

@@ -115,6 +115,27 @@ bool end(ScopeObject* scope, uint32_t bits) {
 
 namespace {
 
+// Steps of a profile: begun in one asyncio task, ended in another, or begun before anybody recorded. Ends
+// what is open in this thread, on whatever lane, and counts nothing when it is not.
+PyObject* end_where_open(PyObject*, PyObject* object) {
+    if (!is_scope(object)) return PyErr_Format(PyExc_TypeError, "end_where_open() expects a scope");
+    auto* scope = reinterpret_cast<ScopeObject*>(object);
+    const uint64_t now = base::ticks();
+    const uint32_t bits = active.load(std::memory_order_relaxed);
+    record::ThreadBuffer* thread = bits & record::active_sessions ? recording_python_thread() : nullptr;
+    if (thread)
+        if (record::Lane* lane = record::lane_with_open(*thread, scope->name_id))
+            record::end_scope(*thread, *lane, scope->name_id, now);
+    if (bits & record::active_observers && !call_hook(Hook::observe_exit, object)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"end_where_open", end_where_open, METH_O,
+     "end_where_open(scope, /)\n--\n\nEnd a scope on whatever lane of this thread it is open."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyObject* scope_enter(PyObject* self, PyObject*) {
     const uint32_t bits = active.load(std::memory_order_relaxed);
     if (bits != 0 && !begin(reinterpret_cast<ScopeObject*>(self), bits)) [[unlikely]]
@@ -375,7 +396,7 @@ int add_scope_types(PyObject* module) {
     if (add_bound_method(enter_method, &ScopeObject::enter) != 0) return -1;
     if (add_bound_method(exit_method, &ScopeObject::exit) != 0) return -1;
     PyType_Modified(&scope_type);
-    if (add_scoped_function(module) != 0) return -1;
+    if (add_scoped_function(module) != 0 || PyModule_AddFunctions(module, functions) != 0) return -1;
     // tp_vectorcall makes the type callable although it has no tp_new.
     return PyModule_AddObjectRef(module, "scope", reinterpret_cast<PyObject*>(&scope_type));
 }

@@ -38,10 +38,12 @@ auto with_os_errors(const std::string& path, Work&& work) {
     }
 }
 
-uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_at_limit, uint64_t ring_bytes,
-                       int64_t ring_ns, std::string spill_directory, std::string session_directory) {
+uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_limit_bytes, bool drop_at_limit,
+                       uint64_t ring_bytes, int64_t ring_ns, std::string spill_directory,
+                       std::string session_directory) {
     record::SessionOptions options;
     options.all_threads = all_threads;
+    options.starts_paused = starts_paused;
     options.ring_bytes = ring_bytes;
     options.ring_ns = ring_ns;
     options.limits = {memory_limit_bytes, drop_at_limit ? record::AtLimit::drop : record::AtLimit::spill,
@@ -71,6 +73,11 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
         return trace::build_trace(Recorder::instance().stop(id), options);
     }();
     return wrap_trace(std::move(trace));
+}
+
+void discard_session(uint64_t id) {
+    const WithoutGil unlocked;
+    Recorder::instance().stop(id);
 }
 
 nb::object recover(const std::string& path) {
@@ -137,8 +144,8 @@ void set_observing(bool on) {
 }  // namespace
 
 void bind_sessions(nb::module_& module) {
-    module.def("start_session", &start_session, "all_threads"_a, "memory_limit_bytes"_a, "drop_at_limit"_a,
-               "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
+    module.def("start_session", &start_session, "all_threads"_a, "starts_paused"_a, "memory_limit_bytes"_a,
+               "drop_at_limit"_a, "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
     module.def(
         "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
         "scopes"_a = 0, "input_shapes"_a = true, "stacks"_a = true, "c_calls"_a = true, "min_call_ns"_a = 0,
@@ -150,6 +157,9 @@ void bind_sessions(nb::module_& module) {
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);
     module.def("leave_session", [](uint64_t id) { return Recorder::instance().leave(id); }, "session"_a);
+    module.def("pause_session", [](uint64_t id) { return Recorder::instance().pause(id); }, "session"_a);
+    module.def("resume_session", [](uint64_t id) { return Recorder::instance().resume(id); }, "session"_a);
+    module.def("discard_session", &discard_session, "session"_a);
     module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));
     module.def("recover", &recover, "path"_a, nb::sig("def recover(path: str) -> Trace"));
     module.def("is_recording", &is_recording);

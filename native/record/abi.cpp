@@ -17,19 +17,9 @@ Lane& running_lane(ThreadBuffer& thread) {
     return *thread.lane;
 }
 
-bool has_open(const Lane& lane, uint32_t name) {
-    for (uint32_t i = lane.depth; i-- > 0;)
-        if (uint32_t(lane.entries[i].name_and_meta.load(std::memory_order_relaxed) >> 32) == name)
-            return true;
-    return false;
-}
-
-// Where the scope was begun: mostly here, else on the lane of a task that gave way meanwhile.
 Lane& lane_that_has(ThreadBuffer& thread, uint32_t name) {
-    if (has_open(running_lane(thread), name)) return running_lane(thread);
-    for (const auto& lane : thread.lanes)
-        if (has_open(*lane, name)) return *lane;
-    return running_lane(thread);
+    Lane* lane = lane_with_open(thread, name);
+    return lane ? *lane : running_lane(thread);
 }
 
 ThreadBuffer* listening_thread() {

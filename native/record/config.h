@@ -10,6 +10,8 @@ namespace kinetograph::record {
 
 struct SessionOptions {
     bool all_threads = false;
+    // Begins with the first resume: until then everything is as if it recorded, and nothing is kept.
+    bool starts_paused = false;
     // Ring mode keeps only the newest of what is recorded: this many bytes, or this long. 0: not limited that
     // way.
     uint64_t ring_bytes = 0;

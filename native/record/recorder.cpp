@@ -62,15 +62,18 @@ void forget_ended(std::vector<OpenScopeCopy>& open, const RecordRange& ended) {
     });
 }
 
-// What was open when its thread left, unless it is still open, or was when the thread left again.
+bool holds(const std::vector<OpenScopeCopy>& scopes, const OpenScopeCopy& wanted) {
+    return std::any_of(scopes.begin(), scopes.end(), [&](const OpenScopeCopy& scope) {
+        return scope.is(wanted.start, wanted.name, wanted.lane);
+    });
+}
+
+// What was open when its thread left, unless it is still open.
 void keep_open_at_leave(const std::vector<OpenScopeCopy>& left, std::vector<OpenScopeCopy>& open) {
-    for (size_t i = left.size(); i-- > 0;) {
-        const OpenScopeCopy& scope = left[i];
-        const bool is_known = std::any_of(open.begin(), open.end(), [&](const OpenScopeCopy& other) {
-            return other.is(scope.start, scope.name, scope.lane);
-        });
-        if (!is_known) open.insert(open.begin(), scope);
-    }
+    std::vector<OpenScopeCopy> kept;
+    for (const OpenScopeCopy& scope : left)
+        if (!holds(open, scope)) kept.push_back(scope);
+    open.insert(open.begin(), kept.begin(), kept.end());
 }
 
 }  // namespace
@@ -146,20 +149,28 @@ SessionId Recorder::start(const SessionOptions& options) {
     session.id = id;
     session.options = options;
     session.owner_tid = caller.tid;
+    session.is_paused = options.starts_paused;
+    session.has_begun = !options.starts_paused;
     apply_limits();
     pool_.prepare();
-    session.start = base::measure_anchor();
-    session.keep_from = session.start.ticks;
-    session.names_refused_before = strings_.refused();
-    session.names_shortened_before = strings_.shortened();
-    session.unrecorded_before = unrecorded_scopes();
-    session.dropped_before = dropped_without_a_buffer_.load(std::memory_order_relaxed);
+    begin(session);
     add_member(session, caller, session.start.ticks);
     if (options.all_threads)
         for (auto& [index, thread] : threads_)
             if (thread->alive) add_member(session, *thread, session.start.ticks);
     active.fetch_or(active_sessions, std::memory_order_relaxed);
     return id;
+}
+
+// From here on is what the session saw; losses before are none of its own.
+void Recorder::begin(Session& session) {
+    session.start = base::measure_anchor();
+    session.keep_from = session.recording_since = session.start.ticks;
+    session.names_refused_before = strings_.refused();
+    session.names_shortened_before = strings_.shortened();
+    session.unrecorded_before = unrecorded_scopes();
+    session.dropped_before = dropped_without_a_buffer_.load(std::memory_order_relaxed);
+    for (auto& [thread, membership] : session.members) membership.at_join = losses_of(*thread);
 }
 
 void Recorder::apply_limits() {
@@ -174,25 +185,59 @@ void Recorder::apply_limits() {
 }
 
 void Recorder::add_member(Session& session, ThreadBuffer& thread, uint64_t from) {
-    auto member = session.members.find(&thread);
-    if (member == session.members.end()) {
-        session.members.emplace(&thread, Membership{{{from, UINT64_MAX}}, losses_of(thread), {}});
+    auto [member, is_new] = session.members.try_emplace(&thread);
+    Membership& membership = member->second;
+    if (is_new) {
+        membership.at_join = losses_of(thread);
         ++thread.memberships;
-    } else {
-        if (member->second.windows.back().end == UINT64_MAX) return;
-        member->second.windows.push_back({from, UINT64_MAX});
     }
-    if (thread.sessions++ != 0) return;
-    // What was open when nobody recorded has its end nowhere; the owner forgets it before it records again.
-    thread.forget_open_scopes = true;
-    const uint32_t control = thread.control.load(std::memory_order_relaxed);
-    thread.control.store((control + control_step) | control_recording, std::memory_order_relaxed);
+    if (membership.part != Part::none) return;
+    if (session.is_paused)
+        set_part(thread, membership, Part::paused);
+    else
+        open_window(thread, membership, from);
 }
 
-void Recorder::remove_member(ThreadBuffer& thread) {
-    if (--thread.sessions != 0) return;
+void Recorder::open_window(ThreadBuffer& thread, Membership& membership, uint64_t from) {
+    membership.windows.push_back({from, UINT64_MAX});
+    set_part(thread, membership, Part::recording);
+}
+
+// What is open may never end in a window of this session, so it is remembered.
+void Recorder::close_window(ThreadBuffer& thread, Membership& membership, uint64_t at, Part next) {
+    std::vector<OpenScopeCopy> open;
+    if (!thread.forget_open_scopes)
+        for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
+    for (OpenScopeCopy& scope : open) scope.seen_until = at;
+    std::vector<OpenScopeCopy>& left = membership.open_at_leave;
+    const auto last = left.end() - ptrdiff_t(membership.left_last);
+    left.erase(
+        std::remove_if(last, left.end(), [&](const OpenScopeCopy& scope) { return holds(open, scope); }),
+        left.end());
+    left.insert(left.end(), open.begin(), open.end());
+    membership.left_last = open.size();
+    membership.windows.back().end = at;
+    set_part(thread, membership, next);
+}
+
+void Recorder::set_part(ThreadBuffer& thread, Membership& membership, Part part) {
+    thread.sessions += (part == Part::recording) - (membership.part == Part::recording);
+    thread.paused_sessions += (part == Part::paused) - (membership.part == Part::paused);
+    membership.part = part;
+    settle(thread);
+}
+
+// Tells the thread what its sessions want of it now, if that has changed.
+void Recorder::settle(ThreadBuffer& thread) {
     const uint32_t control = thread.control.load(std::memory_order_relaxed);
-    thread.control.store((control + control_step) & ~control_recording, std::memory_order_relaxed);
+    const bool is_followed = (control & control_recording) != 0;
+    const bool follow = thread.sessions + thread.paused_sessions != 0, keep = thread.sessions != 0;
+    if (follow == is_followed && keep == thread.keeps_records) return;
+    // What was open when nobody followed has its end nowhere; the owner forgets it before it records again.
+    if (!is_followed) thread.forget_open_scopes = true;
+    thread.keeps_records = keep;
+    const uint32_t next = (control + control_step) & ~control_recording;
+    thread.control.store(follow ? next | control_recording : next, std::memory_order_relaxed);
 }
 
 bool Recorder::join(SessionId id) {
@@ -209,14 +254,41 @@ bool Recorder::leave(SessionId id) {
     auto session = sessions_.find(id);
     if (session == sessions_.end() || !current_thread) return false;
     auto member = session->second.members.find(current_thread);
-    if (member == session->second.members.end() || member->second.windows.back().end != UINT64_MAX)
-        return false;
-    member->second.windows.back().end = base::ticks();
-    std::vector<OpenScopeCopy>& open = member->second.open_at_leave;
-    const size_t before = open.size();
-    for_each_stack(*current_thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
-    for (size_t i = before; i < open.size(); ++i) open[i].seen_until = member->second.windows.back().end;
-    remove_member(*current_thread);
+    if (member == session->second.members.end() || member->second.part == Part::none) return false;
+    if (member->second.part == Part::recording)
+        close_window(*current_thread, member->second, base::ticks(), Part::none);
+    else
+        set_part(*current_thread, member->second, Part::none);
+    return true;
+}
+
+bool Recorder::pause(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto found = sessions_.find(id);
+    if (found == sessions_.end() || found->second.is_paused) return false;
+    Session& session = found->second;
+    const uint64_t now = base::ticks();
+    session.pauses.push_back({now, UINT64_MAX});
+    session.is_paused = true;
+    for (auto& [thread, membership] : session.members)
+        if (membership.part == Part::recording) close_window(*thread, membership, now, Part::paused);
+    return true;
+}
+
+bool Recorder::resume(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto found = sessions_.find(id);
+    if (found == sessions_.end() || !found->second.is_paused) return false;
+    Session& session = found->second;
+    session.is_paused = false;
+    if (session.has_begun)
+        session.pauses.back().end = session.recording_since = base::ticks();
+    else
+        begin(session);
+    session.has_begun = true;
+    for (auto& [thread, membership] : session.members)
+        if (membership.part == Part::paused && thread->alive)
+            open_window(*thread, membership, session.recording_since);
     return true;
 }
 
@@ -235,6 +307,7 @@ Recording Recorder::stop(SessionId id) {
     Recording recording;
     recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
     recording.window = {session.keep_from, stop.ticks};
+    recording.pauses = std::move(session.pauses);
     recording.pid = getpid();
     recording.memory_limit_bytes = session.options.limits.memory_bytes;
     recording.spill_directory = session.options.limits.directory;
@@ -242,7 +315,7 @@ Recording Recorder::stop(SessionId id) {
     std::vector<ExtentRef> retained;
     for (auto& [thread, membership] : session.members) {
         recording.threads.push_back(gather(*thread, membership, recording.window, retained));
-        if (membership.windows.back().end == UINT64_MAX) remove_member(*thread);
+        set_part(*thread, membership, Part::none);
         --thread->memberships;
     }
     std::sort(recording.threads.begin(), recording.threads.end(),
@@ -272,7 +345,7 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     result.name = thread.name;
     // Open scopes first: one that ends meanwhile is then seen twice, and its record tells. The other way
     // round it would be seen nowhere.
-    if (!thread.forget_open_scopes && membership.windows.back().end == UINT64_MAX)
+    if (!thread.forget_open_scopes && membership.part == Part::recording)
         for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, result.open); });
     for (const Window& joined : membership.windows) {
         const Window seen{std::max(joined.begin, window.begin), std::min(joined.end, window.end)};

@@ -44,6 +44,10 @@ public:
     // Lets the calling thread take part in a session of chosen threads.
     bool join(SessionId id);
     bool leave(SessionId id);
+    // Between the two nothing is kept, but scopes are followed: one that is open across a pause is one event.
+    // False when there is nothing to do. From any thread.
+    bool pause(SessionId id);
+    bool resume(SessionId id);
 
     std::vector<SessionInfo> sessions() const;
     bool is_running(SessionId id) const;
@@ -72,10 +76,13 @@ public:
     }
 
 private:
+    enum class Part { none, recording, paused };
     struct Membership {
+        Part part = Part::none;
         std::vector<Window> windows;
         Losses at_join;
         std::vector<OpenScopeCopy> open_at_leave;
+        size_t left_last = 0;  // how many of them were open when it left last; they are at the end
     };
     struct Session {
         SessionId id = 0;
@@ -83,8 +90,12 @@ private:
         int32_t owner_tid = 0;
         base::MeasuredAnchor start;
         uint64_t names_refused_before = 0, names_shortened_before = 0, unrecorded_before = 0;
-        uint64_t dropped_before = 0;  // by threads without a buffer
-        uint64_t keep_from = 0;       // older records are no longer wanted
+        uint64_t dropped_before = 0;   // by threads without a buffer
+        uint64_t keep_from = 0;        // older records are no longer wanted
+        uint64_t recording_since = 0;  // its start, or the last resume
+        bool is_paused = false;
+        bool has_begun = true;  // false before the first resume of one that starts paused
+        std::vector<Window> pauses;
         std::map<ThreadBuffer*, Membership> members;
     };
     // An extent that is complete, and when that was.
@@ -96,8 +107,12 @@ private:
 
     Recorder();
     void add_member(Session& session, ThreadBuffer& thread, uint64_t from);
-    void remove_member(ThreadBuffer& thread);
     void join_sessions_of_all_threads(ThreadBuffer& thread);
+    void begin(Session& session);
+    void open_window(ThreadBuffer& thread, Membership& membership, uint64_t from);
+    void close_window(ThreadBuffer& thread, Membership& membership, uint64_t at, Part next);
+    void set_part(ThreadBuffer& thread, Membership& membership, Part part);
+    void settle(ThreadBuffer& thread);
     void apply_limits();
     void open_session_file(const std::string& directory);
     std::shared_ptr<SessionFile> close_session_file_if_unused(std::vector<ExtentRef>& retained);
@@ -109,6 +124,8 @@ private:
     void give_back(const std::vector<ExtentRef>& extents);
     ExtentRef open_records(ThreadBuffer& thread, uint32_t units);
     void fill(ThreadBuffer& thread);
+    void set_extent_aside(ThreadBuffer& thread);
+    void take_extent_back(ThreadBuffer& thread);
     void forget_open_scopes(ThreadBuffer& thread);
     void move_thread(ThreadBuffer& thread);
     bool move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units);

@@ -84,6 +84,7 @@ struct Recording {
         std::swap(release, other.release);
         clock = other.clock;
         window = other.window;
+        std::swap(pauses, other.pauses);
         pid = other.pid;
         tick_source = other.tick_source;
         is_recovered = other.is_recovered;
@@ -99,6 +100,7 @@ struct Recording {
     std::vector<ThreadRecording> threads;
     base::ClockFit clock;
     Window window;
+    std::vector<Window> pauses;  // of the session: nothing was kept in them
     int64_t pid = 0;
     base::TickSource tick_source = base::tick_source;
     bool is_recovered = false;  // the end of the window is not known, only the last event in it

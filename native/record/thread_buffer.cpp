@@ -102,7 +102,7 @@ ThreadBuffer& Recorder::register_thread() {
 void Recorder::join_sessions_of_all_threads(ThreadBuffer& thread) {
     try {
         for (auto& [id, session] : sessions_)
-            if (session.options.all_threads) add_member(session, thread, session.start.ticks);
+            if (session.options.all_threads) add_member(session, thread, session.recording_since);
     } catch (const std::bad_alloc&) {
         for (auto& [id, session] : sessions_) session.members.erase(&thread);
         threads_.erase(thread.index);
@@ -150,7 +150,22 @@ void Recorder::refresh_control(ThreadBuffer& thread) {
     // What cannot be done for want of memory is done with the next event.
     if (thread.move_to_new_memory) move_thread(thread);
     thread.move_to_new_memory = false;
+    thread.discards = (control & control_recording) != 0 && !thread.keeps_records;
+    if (thread.discards)
+        set_extent_aside(thread);
+    else
+        take_extent_back(thread);
     thread.seen_control = control;
+}
+
+// Without an extent the next append comes to next_extent, which is where a paused thread is told apart: the
+// way of a recording one is not a step longer for it.
+void Recorder::set_extent_aside(ThreadBuffer& thread) {
+    if (thread.extent.slab) thread.set_aside = std::exchange(thread.extent, {&no_extent, nullptr});
+}
+
+void Recorder::take_extent_back(ThreadBuffer& thread) {
+    if (thread.set_aside.slab) thread.extent = std::exchange(thread.set_aside, {});
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {
@@ -183,6 +198,7 @@ bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
+    if (thread.discards) return false;
     if (!pool_.is_exhausted()) {
         std::lock_guard lock(mutex_);
         fill(thread);
@@ -232,6 +248,7 @@ void Recorder::write_thread_name(ThreadBuffer& thread) {
 
 // The thread is done with its extent: full, or the thread ends, or it moves.
 void Recorder::fill(ThreadBuffer& thread) {
+    take_extent_back(thread);
     if (!thread.extent.slab) return;
     filled_.push_back({&thread, 0, 0});  // first, for this may fail
     OwnedExtent& owned = thread.extents.back();
@@ -265,7 +282,8 @@ void Recorder::advance_rings() {
 // Gives back what ended before any session wants it.
 void Recorder::trim() {
     uint64_t keep_from = UINT64_MAX;
-    for (const auto& [id, session] : sessions_) keep_from = std::min(keep_from, session.keep_from);
+    for (const auto& [id, session] : sessions_)
+        keep_from = std::min(keep_from, session.has_begun ? session.keep_from : base::ticks());
     if (filled_.empty() || filled_.front().at > keep_from) return forget_dead_threads();
     if (session_file_ && !sessions_.empty())
         session_file_->header().keep_from.store(keep_from, std::memory_order_relaxed);
@@ -285,8 +303,10 @@ void Recorder::rest_after_last_session() {
     trim();
     // A file is only for what does not fit into memory: the next session begins in memory again.
     if (pool_.uses_files())
-        for (auto& [index, thread] : threads_)
-            if (thread->extent.slab && thread->extent.slab->segment->file != 0) move_to_new_memory(*thread);
+        for (auto& [index, thread] : threads_) {
+            const ExtentRef& held = thread->set_aside.slab ? thread->set_aside : thread->extent;
+            if (held.slab && held.slab->segment->file != 0) move_to_new_memory(*thread);
+        }
     pool_.shrink();
 }
 
@@ -305,7 +325,20 @@ Lane* open_lane(const ThreadBuffer& thread, uintptr_t context) {
 // Another one for this context.
 Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new);
 
+bool has_open(const Lane& lane, uint32_t name) {
+    for (uint32_t i = lane.depth; i-- > 0;)
+        if (name_of(lane.entries[i]) == name) return true;
+    return false;
+}
+
 }  // namespace
+
+Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) noexcept {
+    if (has_open(*thread.lane, name)) return thread.lane;
+    for (const auto& lane : thread.lanes)
+        if (has_open(*lane, name)) return lane.get();
+    return nullptr;
+}
 
 uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept {
     if (thread.lane->context == context && thread.lane->depth != 0) return thread.lane->number;

@@ -31,7 +31,8 @@ enum ActiveBits : uint32_t {
 };
 KINETOGRAPH_API extern std::atomic<uint32_t> active;
 
-// Bits of ThreadBuffer::control; above them a number that changes with every change.
+// Bits of ThreadBuffer::control: whether scopes of this thread are followed; above them a number that changes
+// with every change.
 inline constexpr uint32_t control_recording = 1;
 inline constexpr uint32_t control_step = 2;
 
@@ -84,6 +85,8 @@ struct ThreadBuffer {
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<Lane*> idle_lanes;
     std::unordered_map<uintptr_t, Lane*> lane_by_context;
+    ExtentRef set_aside;    // `extent` of a thread that keeps nothing for now
+    bool discards = false;  // follows scopes but keeps none: all its sessions are paused
 
     // Counted by the owner, read by whoever stops a session.
     std::atomic<uint64_t> dropped{0};
@@ -101,10 +104,12 @@ struct ThreadBuffer {
     bool alive = true;
     bool forget_open_scopes = false;
     bool move_to_new_memory = false;
-    int sessions = 0;     // that record it now
-    int memberships = 0;  // of sessions that still run, also those it has left
+    bool keeps_records = false;
+    int sessions = 0;         // that record it now
+    int paused_sessions = 0;  // that will record it again, and need to know its open scopes then
+    int memberships = 0;      // of sessions that still run, also those it has left
     uint64_t next_order = 0;
-    std::deque<OwnedExtent> extents;  // in order; the last one is `extent`, if the thread has one
+    std::deque<OwnedExtent> extents;  // in order; the last one is `extent` (or set aside), if there is one
 };
 
 template <class Visit>
@@ -178,6 +183,10 @@ inline Lane& lane_of(ThreadBuffer& thread, uintptr_t context, bool* is_new = nul
         return *lane;
     return *switch_lane(thread, context, is_new);
 }
+
+// Where a scope of this name is open: mostly on the lane that runs, else on that of a task which gave way
+// meanwhile. nullptr when nowhere.
+KINETOGRAPH_API Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) noexcept;
 
 // The lane an instant of this context lies on: that of its open scopes, else the thread itself. Opens none.
 KINETOGRAPH_API uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept;

@@ -53,17 +53,17 @@ bool makes_sense(uint8_t category, uint8_t scope) {
 }
 
 // [start, end] cut to the windows it touches, from the begin of the first to the end of the last; false when
-// it touches none. A thread that left and came back has several.
+// it touches none. A thread that left and came back, or was paused, has several: in order, none touching
+// another.
 bool clip(uint64_t start, uint64_t end, uint8_t flags, const std::vector<Window>& windows, Clipped& clipped) {
-    const Window *first = nullptr, *last = nullptr;
-    for (const Window& window : windows) {
-        if (end < window.begin || start > window.end) continue;
-        if (!first) first = &window;
-        last = &window;
-    }
-    if (!first) return false;
-    const bool outlives = end > last->end;
-    clipped = {std::max(start, first->begin), std::min(end, last->end),
+    const auto first = std::partition_point(windows.begin(), windows.end(),
+                                            [&](const Window& window) { return window.end < start; });
+    const auto behind =
+        std::partition_point(first, windows.end(), [&](const Window& window) { return window.begin <= end; });
+    if (first == behind) return false;
+    const uint64_t last_end = std::prev(behind)->end;
+    const bool outlives = end > last_end;
+    clipped = {std::max(start, first->begin), std::min(end, last_end),
                uint8_t(outlives ? flags | record::flag_unfinished : flags)};
     return true;
 }
@@ -98,6 +98,7 @@ public:
         const std::string pid = std::to_string(recording_.pid);
         trace_.processes.push_back({pid, "python", "CPU", pid});
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
+        add_pauses();
         if (needs_sort_) sort_events(trace_);
         add_notes();
         return std::move(trace_);
@@ -200,14 +201,15 @@ private:
         // Scopes and calls of a lane come from two stacks; together they are to be outermost first.
         std::stable_sort(thread.open.begin(), thread.open.end(),
                          [](const OpenScopeCopy& a, const OpenScopeCopy& b) { return a.start < b.start; });
+        std::unordered_set<uint64_t> open_starts;
+        for (const OpenScopeCopy& scope : thread.open) open_starts.insert(scope.start);
         for_each_record(thread, [&](const Record& record) {
             note_name(thread, record);
             if (!makes_sense(record.category, record.scope)) ++damaged_;
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
             lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
-            if (clipped.flags & record::flag_unfinished || thread.windows.size() > 1)
-                forget_open(thread, record);
+            if (!open_starts.empty() && open_starts.contains(record.start)) forget_open(thread, record);
         });
         for (size_t i = thread.open.size(); i-- > 0;) {
             Clipped clipped;
@@ -232,7 +234,8 @@ private:
         if (lane.name == 0) lane.name = name;
     }
 
-    // The scope ended between the moment of the stop and the reading of the buffers: it is in both.
+    // The scope ended between the moment of the stop (or of a pause) and the reading of the buffers: it is in
+    // both.
     static void forget_open(ThreadRecording& thread, const Record& record) {
         std::erase_if(thread.open, [&](const OpenScopeCopy& scope) {
             return scope.is(record.start, record.name, record.lane);
@@ -451,6 +454,50 @@ private:
         trace_.processes.push_back(
             {index, "python", "GPU " + index, std::to_string(device_sort_index + place.device_index)});
         return known->second;
+    }
+
+    // Silence is not idleness: both ends of a pause are instants on a track of their own.
+    void add_pauses() {
+        size_t count = 0;
+        int64_t paused_ns = 0;
+        for (const Window& pause : recording_.pauses) {
+            const Window seen{std::max(pause.begin, recording_.window.begin),
+                              std::min(pause.end, recording_.window.end)};
+            if (seen.begin > seen.end) continue;  // a ring has passed it
+            if (count++ == 0) trace_.tracks.push_back(pause_track());
+            const int64_t length_ns = wall(seen.end) - wall(seen.begin);
+            paused_ns += length_ns;
+            write_pause_event("Recording paused", wall(seen.begin), length_ns);
+            if (pause.end <= recording_.window.end)
+                write_pause_event("Recording resumed", wall(seen.end), length_ns);
+        }
+        if (count == 0) return;
+        char text[160];
+        std::snprintf(text, sizeof text,
+                      "recording was paused %zu time%s, %.3f ms in all: nothing of that is here", count,
+                      count == 1 ? "" : "s", double(paused_ns) / 1e6);
+        trace_.notes.push_back({"paused", text});
+        needs_sort_ = true;
+    }
+
+    Track pause_track() {
+        Track track;
+        track.tid = std::to_string(next_made_up_tid_++);
+        track.sort_index = track.tid;
+        track.name = "recording";
+        return track;
+    }
+
+    void write_pause_event(const char* name, int64_t at_ns, int64_t paused_ns) {
+        const size_t row = trace_.size();
+        resize_columns(row + 1);
+        trace_.start_ns[row] = at_ns;
+        trace_.name[row] = trace_.strings.intern(name);
+        trace_.track[row] = uint32_t(trace_.tracks.size() - 1);
+        trace_.category[row] = uint8_t(record::Category::cpu_instant_event);
+        trace_.kind[row] = uint8_t(EventKind::instant);
+        const std::string args = "\"paused_ns\":" + std::to_string(paused_ns);
+        write_args(row, args.data(), args.size());
     }
 
     void add_notes() {

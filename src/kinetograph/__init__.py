@@ -1,30 +1,32 @@
 """Kinetograph: a profiler for Python programs that sees every layer at once, on one clock, in one trace.
 
 >>> import kinetograph as kg
->>> kg.enable_profiler()
->>> with kg.scope("work"):
-...     work()
->>> kg.disable_profiler().save("trace.json.gz")
+>>> with kg.profile() as p:
+...     with kg.scope("work"):
+...         work()
+>>> p.export_chrome_trace("trace.json.gz")
 """
 
 from kinetograph import kineto
 from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
 from kinetograph.session.activity import ActivityType, ProfilerActivity, features, supported_activities
-from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
+from kinetograph.session.config import (
+    CallOptions,
+    ExperimentalConfig,
+    ProfilerConfig,
+    ProfilerState,
+    RecordOptions,
+)
 from kinetograph.session.later import (
     ExecutionTraceObserver,
-    ProfilerAction,
     emit_itt,
     emit_nvtx,
     itt,
     nvtx,
     ondemand,
     patch_torch,
-    profile,
     register_backend,
-    schedule,
     start_agent,
-    tensorboard_trace_handler,
 )
 from kinetograph.session.low_level import (
     disable_profiler,
@@ -39,9 +41,12 @@ from kinetograph.session.observer import (
     add_thread_local_callback,
     remove_callback,
 )
+from kinetograph.session.profile import profile
 from kinetograph.session.report import report_event, report_memory_usage
 from kinetograph.session.result import ProfilerResult
+from kinetograph.session.schedule import ProfilerAction, schedule
 from kinetograph.session.scopes import counter, mark, record_function, scope
+from kinetograph.session.tensorboard import tensorboard_trace_handler
 from kinetograph.trace import DeviceType, Event, EventKind, KinetoEvent, RecordScope, Trace, load
 
 __version__ = "0.1.0"

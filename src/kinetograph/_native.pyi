@@ -13,6 +13,9 @@ class ScopedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
 
+def end_where_open(scope: scope, /) -> None:
+    """End a scope on whatever lane of this thread it is open."""
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 class scope:
@@ -142,6 +145,7 @@ class ParseError(ValueError):
 
 def start_session(
     all_threads: bool,
+    starts_paused: bool,
     memory_limit_bytes: int,
     drop_at_limit: bool,
     ring_bytes: int,
@@ -150,11 +154,23 @@ def start_session(
     session_directory: str,
 ) -> int: ...
 def stop_session(
-    session: int, *, categories: int = ..., scopes: int = 0, input_shapes: bool = True
+    session: int,
+    *,
+    categories: int = ...,
+    scopes: int = 0,
+    input_shapes: bool = True,
+    stacks: bool = True,
+    c_calls: bool = True,
+    min_call_ns: int = 0,
+    include: Sequence[str] = ...,
+    exclude: Sequence[str] = ...,
 ) -> Trace: ...
 def is_session_running(session: int) -> bool: ...
 def join_session(session: int) -> bool: ...
 def leave_session(session: int) -> bool: ...
+def pause_session(session: int) -> bool: ...
+def resume_session(session: int) -> bool: ...
+def discard_session(session: int) -> None: ...
 def sessions() -> list[tuple[int, int, bool]]: ...
 def recover(path: str) -> Trace: ...
 def is_recording() -> bool: ...
@@ -176,3 +192,18 @@ def scope_cost_ns() -> float: ...
 def thread_count() -> int: ...
 def memory_bytes() -> int: ...
 def string_count() -> int: ...
+def start_calls(
+    *,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    max_depth: int,
+    min_duration_ns: int,
+    c_calls: bool,
+    call_lines: bool,
+    python_calls: bool,
+    garbage_collection: bool,
+    scope_stacks: bool,
+) -> None:
+    """Record Python calls from now on, or by other rules than before."""
+
+def stop_calls() -> None: ...

@@ -1,8 +1,11 @@
-"""The errors users meet. Each says what was expected, what came, and, on a `hint:` line, what to do."""
+"""The errors users meet: what was expected, what came, and on a `hint:` line what to do. And warnings."""
 
 from __future__ import annotations
 
-__all__ = ["KinetographError", "NotAvailable", "TraceFormatError"]
+import sys
+import warnings
+
+__all__ = ["KinetographError", "NotAvailable", "TraceFormatError", "warn_program"]
 
 
 class KinetographError(Exception):
@@ -15,6 +18,14 @@ class KinetographError(Exception):
 
 class NotAvailable(KinetographError):  # noqa: N818  (a state, not a fault)
     """A part that is missing here: not built, not installed, or not landed yet."""
+
+
+def warn_program(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and show the line of the program that called us, however deep in here we are."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kinetograph":
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(text, category, stacklevel=level)
 
 
 class TraceFormatError(KinetographError):

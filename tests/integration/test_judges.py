@@ -224,3 +224,32 @@ def test_tensorboard_finds_kernels_and_operators(tmp_path: Path) -> None:
     assert profile["steps"] == 3
     assert profile["kernels"] == 2
     assert profile["ops"] == 3
+
+
+def profiled_ranks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What two ranks write that profile three steps each, and pause in one of them."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in (0, 1):
+        monkeypatch.setenv("RANK", str(rank))
+        handler = kg.tensorboard_trace_handler(folder, f"rank{rank}")
+        steps = kg.schedule(wait=0, warmup=1, active=3, repeat=1)
+        with kg.profile(schedule=steps, on_trace_ready=handler) as prof:
+            for step in range(5):
+                with kg.scope("forward", kind=kg.RecordScope.FUNCTION):
+                    prof.toggle_collection_dynamic(step != 2, [kg.ActivityType.CPU])
+                prof.toggle_collection_dynamic(True, [kg.ActivityType.CPU])
+                prof.step()
+    return sorted(folder.iterdir())
+
+
+def test_steps_and_ranks_of_a_profile_are_found_by_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _other = profiled_ranks(tmp_path, monkeypatch)
+    found = perfetto(path, "select count(*) as steps from slice where name glob 'ProfilerStep#*'")
+    assert found == [{"steps": 3}]
+    assert perfetto(path, "select name from stats where value > 0 and severity != 'info'") == []
+    (profile,) = json.loads(python_judge("tb", "tb_check.py", path))["profiles"]
+    assert (profile["steps"], profile["ops"]) == (3, 1)
+    analyses = [json.loads(line) for line in python_judge("hta", "hta_run.py", tmp_path).splitlines()]
+    assert [analysis["ranks"] for analysis in analyses if analysis["step"] == "load"] == [[0, 1]]

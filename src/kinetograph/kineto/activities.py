@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from kinetograph.kineto.switches import collectives_profiler_exists, get_cuda_sync_enabled
 from kinetograph.session import config as session
+from kinetograph.session.activity_types import TYPE_NAMES
 from kinetograph.trace.words import Word
 
 __all__ = [
@@ -62,35 +63,15 @@ class ActivityType(Word):
         return "kernel" if self is ActivityType.CONCURRENT_KERNEL else self.name.lower()
 
 
-def _types(names: str) -> frozenset[ActivityType]:
-    return frozenset(ActivityType[name] for name in names.split())
-
-
-# The calls into a runtime or driver run on the host, for a device: they stand in both sets.
-CPU_TYPES = _types(
-    "CPU_OP CPU_INSTANT_EVENT USER_ANNOTATION EXTERNAL_CORRELATION PYTHON_FUNCTION XPU_RUNTIME XPU_DRIVER "
-    "CUDA_RUNTIME CUDA_DRIVER PRIVATEUSE1_RUNTIME PRIVATEUSE1_DRIVER"
-)
-CUDA_TYPES = _types(
-    "GPU_MEMCPY GPU_MEMSET GPU_USER_ANNOTATION CONCURRENT_KERNEL CUDA_RUNTIME CUDA_DRIVER OVERHEAD"
-)
-XPU_TYPES = _types(
-    "GPU_MEMCPY GPU_MEMSET GPU_USER_ANNOTATION CONCURRENT_KERNEL XPU_RUNTIME XPU_DRIVER OVERHEAD"
-)
-MTIA_TYPES = _types("MTIA_CCP_EVENTS MTIA_RUNTIME MTIA_INSIGHT MTIA_COUNTERS MTIA_WORKLOADD")
-HPU_TYPES = _types("HPU_OP")
-PRIVATEUSE1_TYPES = _types(
-    "GPU_MEMCPY GPU_MEMSET GPU_USER_ANNOTATION CONCURRENT_KERNEL PRIVATEUSE1_RUNTIME PRIVATEUSE1_DRIVER"
-)
-
 _TYPES_OF: Mapping[session.ActivityType, frozenset[ActivityType]] = {
-    session.ActivityType.CPU: CPU_TYPES,
-    session.ActivityType.XPU: XPU_TYPES,
-    session.ActivityType.CUDA: CUDA_TYPES,
-    session.ActivityType.HPU: HPU_TYPES,
-    session.ActivityType.MTIA: MTIA_TYPES,
-    session.ActivityType.PRIVATEUSE1: PRIVATEUSE1_TYPES,
+    activity: frozenset(ActivityType[name] for name in names) for activity, names in TYPE_NAMES.items()
 }
+CPU_TYPES = _TYPES_OF[session.ActivityType.CPU]
+CUDA_TYPES = _TYPES_OF[session.ActivityType.CUDA]
+XPU_TYPES = _TYPES_OF[session.ActivityType.XPU]
+MTIA_TYPES = _TYPES_OF[session.ActivityType.MTIA]
+HPU_TYPES = _TYPES_OF[session.ActivityType.HPU]
+PRIVATEUSE1_TYPES = _TYPES_OF[session.ActivityType.PRIVATEUSE1]
 
 
 def activity_types(

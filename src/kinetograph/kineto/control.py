@@ -19,6 +19,7 @@ from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig
 from kinetograph.session.recording import Session
+from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace import Trace
 from kinetograph.trace.json_text import encodable
 from kinetograph.trace.trace import require_free_key
@@ -240,6 +241,9 @@ def _start_clean() -> None:
     inbox.start_clean()
     reset_tls()
 
+
+# Steps of `kg.profile`, and of all who count with it.
+KinetoStepTracker.tell(profiler_step)
 
 # The trace that was running belongs to the parent; in the child its session would be a stranger's.
 os.register_at_fork(after_in_child=_start_clean)

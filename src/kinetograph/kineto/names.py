@@ -49,6 +49,7 @@ from kinetograph.kineto.switches import (
     set_collectives_profiler,
     set_cuda_sync_enabled,
 )
+from kinetograph.session.step_tracker import KinetoStepTracker
 
 __all__ = [
     "CPU_TYPES",
@@ -61,6 +62,7 @@ __all__ = [
     "ActivityType",
     "CpuActivity",
     "DeviceAndResource",
+    "KinetoStepTracker",
     "TraceWrapper",
     "activity_types",
     "add_metadata",

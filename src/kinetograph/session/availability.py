@@ -44,7 +44,7 @@ _MISSING_OPTIONS: Mapping[str, str] = {
 _MISSING_EXPERIMENTS: Mapping[str, str] = {
     "profiler_metrics": "hardware metrics of GPUs come with the CUPTI part",
     "performance_events": "CPU performance counters come with a later part",
-    "adjust_profiler_step": "ProfilerStep spans come with kg.profile",
+    "adjust_profiler_step": "fitting ProfilerStep spans to Python calls comes with the call collector",
     "adjust_timestamps": "fitting host spans around device spans comes with register_backend",
 }
 

@@ -67,9 +67,7 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release)
 
 
-def record_calls(
-    calls: CallOptions | None, *, garbage_collection: bool, scope_stacks: bool
-) -> Use | None:
+def record_calls(calls: CallOptions | None, *, garbage_collection: bool, scope_stacks: bool) -> Use | None:
     """Begin to record for one session; None if it wants nothing. `release_calls` ends it."""
     if calls is None and not garbage_collection and not scope_stacks:
         return None

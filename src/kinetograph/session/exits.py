@@ -36,7 +36,7 @@ def forget(session: Session) -> None:
 
 def _write_all() -> None:
     for session in list(_watched):
-        if session.is_running and session.exit_path is not None:
+        if session.is_running and session.has_begun and session.exit_path is not None:
             _write(session, session.exit_path)
 
 

@@ -12,18 +12,14 @@ from kinetograph.errors import NotAvailable
 __all__ = [
     "ExecutionTraceObserver",
     "Later",
-    "ProfilerAction",
     "emit_itt",
     "emit_nvtx",
     "itt",
     "nvtx",
     "ondemand",
     "patch_torch",
-    "profile",
     "register_backend",
-    "schedule",
     "start_agent",
-    "tensorboard_trace_handler",
 ]
 
 
@@ -50,16 +46,8 @@ class Later:
         return f"<kinetograph.{self.__name__}: not available yet>"
 
 
-_PROFILE = "profiling by steps comes with the profile part"
-_WINDOW = "kg.enable_profiler and kg.disable_profiler record a window today"
 _SCOPE = "kg.scope records ranges today"
 _MARKERS = "is_available range_push range_pop range_start range_end range mark domain string_handle install"
-_ACTIONS = "NONE WARMUP RECORD RECORD_AND_SAVE"
-
-profile = Later("profile", _PROFILE, instead=_WINDOW)
-schedule = Later("schedule", _PROFILE, instead=_WINDOW)
-ProfilerAction = Later("ProfilerAction", _PROFILE, instead=_WINDOW, members=_ACTIONS)
-tensorboard_trace_handler = Later("tensorboard_trace_handler", _PROFILE, instead="trace.save(path) today")
 
 nvtx = Later("nvtx", "NVTX ranges come with the NVTX part", instead=_SCOPE, members=_MARKERS)
 itt = Later("itt", "ITT tasks come with the ITT part", instead=_SCOPE, members=_MARKERS)

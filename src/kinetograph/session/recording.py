@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
@@ -16,7 +17,7 @@ from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
-from kinetograph.session.categories import wanted_categories
+from kinetograph.session.categories import ALL, wanted_categories
 from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
@@ -61,12 +62,17 @@ class Session:
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
         self._observer_errors = observer.errors.count
+        self._distributed = _distributed_info()
         self.exit_path = exit_path
         """Where the trace goes if the program ends before `stop`."""
         self.started_at = time.time()
         self.owner = threading.current_thread().name
         self.owner_tid = threading.get_native_id()
         self.all_threads = False
+        self.has_begun = True
+        """False for one that started paused, until it is resumed."""
+        self.categories = ALL
+        """A bit for each that the trace may hold, of those that belong to the activities."""
 
     @classmethod
     def start(
@@ -76,8 +82,12 @@ class Session:
         scopes: Iterable[object] = (),
         all_threads: bool = True,
         post_process: PostProcess | None = None,
+        starts_paused: bool = False,
     ) -> Session:
-        """Begin to record. Raises before anything happens if what is asked for is wrong or not available."""
+        """Begin to record. Raises before anything happens if what is asked for is wrong or not available.
+
+        One that starts paused has everything in place but begins with `resume`.
+        """
         require_instance("config", config, ProfilerConfig)
         require_bool("all_threads", all_threads)
         if post_process is not None:
@@ -89,9 +99,10 @@ class Session:
         directory = config.recording.usable_directory()
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
-        number = _start_native(config.recording, directory, all_threads)
+        number = _start_native(config.recording, directory, all_threads, starts_paused)
         session = cls(number, config, chosen, mask, post_process, exit_path)
         session.all_threads = all_threads
+        session.has_begun = not starts_paused
         session._count_shapes(1)
         exits.watch(session)
         # Last, so that the calls that starting takes are not among those that are recorded.
@@ -110,15 +121,24 @@ class Session:
         """End the part of the calling thread; False if it had none."""
         return _native.leave_session(self._number)
 
+    def pause(self) -> bool:
+        """Keep nothing until `resume`; False if it is paused, or stopped, already. From any thread.
+
+        What is open stays known, so a scope across the pause is one event. The trace tells of the pause.
+        """
+        return self._process == os.getpid() and _native.pause_session(self._number)
+
+    def resume(self) -> bool:
+        self.has_begun = True
+        return self._process == os.getpid() and _native.resume_session(self._number)
+
     def stop(self) -> Trace:
         """End the window and build its trace. The second call is an error."""
         self._require_own_process()
         with self._stopping:
             self._require_running()
             native = self._stop_native()
-        call_collector.release_calls(self._calls)
-        self._count_shapes(-1)
-        exits.forget(self)
+        self._forget()
         trace = Trace(native)
         self._describe(trace)
         self._enrich(trace)
@@ -129,7 +149,8 @@ class Session:
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
-            categories=wanted_categories(self._activities, with_calls=self._wants_call_events),
+            categories=wanted_categories(self._activities, with_calls=self._wants_call_events)
+            & self.categories,
             scopes=self._scopes,
             input_shapes=self._config.report_input_shapes,
             stacks=self._config.wants_scope_stacks,
@@ -138,6 +159,19 @@ class Session:
             include=calls.include,
             exclude=calls.exclude,
         )
+
+    def discard(self) -> None:
+        """End the window and keep nothing of it; one that has ended already stays as it is."""
+        with self._stopping:
+            if not self.is_running:
+                return
+            _native.discard_session(self._number)
+        self._forget()
+
+    def _forget(self) -> None:
+        call_collector.release_calls(self._calls)
+        self._count_shapes(-1)
+        exits.forget(self)
 
     def _require_own_process(self) -> None:
         if self._process != os.getpid():
@@ -190,6 +224,10 @@ class Session:
     def _describe(self, trace: Trace) -> None:
         trace.metadata["trace_id"] = self._config.trace_id or os.urandom(16).hex().upper()
         trace.metadata["host_name"] = os.uname().nodename
+        # Ranks are often given after the start, and may be gone at the end.
+        distributed = _distributed_info() or self._distributed
+        if distributed is not None:
+            trace.metadata["distributedInfo"] = distributed
         for option, key in _FLAGS.items():
             if getattr(self._config, option):
                 trace.metadata[key] = 1
@@ -201,10 +239,19 @@ class Session:
             trace.add_note("callback", sentence)
 
 
-def _start_native(options: RecordOptions, directory: str | None, all_threads: bool) -> int:
+def _distributed_info() -> dict[str, Any] | None:
+    from kinetograph.session.distributed import distributed_info
+
+    return distributed_info()
+
+
+def _start_native(
+    options: RecordOptions, directory: str | None, all_threads: bool, starts_paused: bool
+) -> int:
     try:
         return _native.start_session(
             all_threads=all_threads,
+            starts_paused=starts_paused,
             memory_limit_bytes=options.memory_limit_bytes,
             drop_at_limit=options.at_limit == "drop",
             ring_bytes=_ring_bytes(options),

@@ -16,7 +16,7 @@ from kinetograph._native import counter, mark, scope
 if TYPE_CHECKING:
     from kinetograph.session.details import Details
 
-__all__ = ["counter", "load_python_side", "mark", "record_function", "scope"]
+__all__ = ["counter", "load_profile_side", "load_python_side", "mark", "record_function", "scope"]
 
 record_function = scope
 
@@ -30,7 +30,13 @@ os.register_at_fork(
 def load_python_side() -> None:
     """Sessions call this before they record, so that the import is no part of what they see."""
     with _loading:
-        from kinetograph.session import decorate, details  # noqa: F401
+        from kinetograph.session import decorate, details, distributed  # noqa: F401
+
+
+def load_profile_side() -> None:
+    """The same for what only programs need that make a profile."""
+    with _loading:
+        from kinetograph.session import cycle, profile_options, step_tracker  # noqa: F401
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:

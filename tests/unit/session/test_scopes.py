@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 FORK_WHILE_LOADING = """
 import os, signal, sys, threading, time
 import kinetograph as kg
@@ -14,14 +16,13 @@ class SlowImport:
     forks = threading.Event()
 
     def find_spec(self, name, path=None, target=None):
-        if name == "kinetograph.session.details":
+        if name == "kinetograph.session.MODULE":
             self.begun.set()
             self.forks.wait()
             time.sleep(0.05)  # to the fork that waits for us, which is the last we can see of it
 
 def record():
-    kg.enable_profiler()
-    kg.disable_profiler()
+    RECORD
 
 sys.meta_path.insert(0, SlowImport())
 thread = threading.Thread(target=record)
@@ -44,8 +45,17 @@ def run(program: str) -> str:
     return done.stdout
 
 
-def test_a_child_forked_while_another_thread_loads_the_python_side_can_record() -> None:
-    assert run(FORK_WHILE_LOADING) == "0\n"
+@pytest.mark.parametrize(
+    ("module", "record"),
+    [
+        ("details", "kg.enable_profiler(), kg.disable_profiler()"),
+        ("cycle", "kg.profile().__enter__().stop()"),
+    ],
+)
+def test_a_child_forked_while_another_thread_loads_the_python_side_can_record(
+    module: str, record: str
+) -> None:
+    assert run(FORK_WHILE_LOADING.replace("MODULE", module).replace("RECORD", record)) == "0\n"
 
 
 def test_a_plain_scope_loads_nothing_and_one_with_metadata_its_python_side() -> None:

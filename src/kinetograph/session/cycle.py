@@ -1,0 +1,79 @@
+"""One trace of a profile, from warm-up to its end: what `profile.profiler` is."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from kinetograph.errors import KinetographError
+from kinetograph.session.profile_options import Plan
+from kinetograph.session.recording import Session
+from kinetograph.trace import Trace
+from kinetograph.trace.events import Events
+
+__all__ = ["Cycle"]
+
+
+class Cycle:
+    """Prepared when it is made: everything is in place and nothing is kept until `start`."""
+
+    def __init__(self, plan: Plan, trace_id: str = "") -> None:
+        self.trace_id = trace_id or os.urandom(16).hex().upper()
+        self._trace: Trace | None = None
+        self._session = Session.start(
+            plan.config.replace(trace_id=self.trace_id),
+            plan.activities,
+            all_threads=plan.all_threads,
+            starts_paused=True,
+        )
+        self._session.categories = plan.categories
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it records, or is ready to."""
+        return self._session.is_running
+
+    @property
+    def has_started(self) -> bool:
+        return self._session.has_begun
+
+    def start(self) -> None:
+        self._session.resume()
+
+    def stop(self) -> Trace:
+        self._trace = self._session.stop()
+        return self._trace
+
+    def discard(self) -> None:
+        self._session.discard()
+
+    def pause(self) -> None:
+        self._session.pause()
+
+    def resume(self) -> None:
+        """After a pause; one that has not started does not start by this."""
+        if self.has_started:
+            self._session.resume()
+
+    # What programs ask of torch.autograd.profiler.profile, which stands here in PyTorch.
+
+    @property
+    def trace(self) -> Trace:
+        if self._trace is None:
+            raise KinetographError(
+                "this trace has not been finished", hint="ask after stop(), or in on_trace_ready"
+            )
+        return self._trace
+
+    @property
+    def function_events(self) -> Events:
+        return self.trace.events
+
+    def key_averages(self, *args: Any, **options: Any) -> Any:
+        return self.trace.key_averages(*args, **options)
+
+    def __repr__(self) -> str:
+        if self._trace is not None:
+            return f"<Cycle {self.trace_id}: {self._trace!r}>"
+        state = "recording" if self.has_started else "prepared"
+        return f"<Cycle {self.trace_id}: {state if self.is_running else 'discarded'}>"

@@ -1,0 +1,270 @@
+"""`profile`: record a program, or chosen steps of it. Takes what `torch.profiler.profile` takes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from kinetograph._native import end_where_open
+from kinetograph.checks import require_callable
+from kinetograph.errors import KinetographError, warn_program
+from kinetograph.session.config import CallOptions, ExperimentalConfig, RecordOptions
+from kinetograph.session.kineto_profile import KinetoProfile
+from kinetograph.session.schedule import (
+    ProfilerAction,
+    Schedule,
+    asked_action,
+    complaint,
+    record_always,
+    transition,
+)
+from kinetograph.session.scopes import scope
+from kinetograph.trace.words import RecordScope
+
+if TYPE_CHECKING:
+    from kinetograph.session.step_tracker import KinetoStepTracker
+
+__all__ = ["profile"]
+
+
+class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
+    """Record what the program does between `start` and `stop`, on all threads.
+
+    >>> with kg.profile() as p:
+    ...     work()
+    >>> p.export_chrome_trace("trace.json.gz")
+
+    With a `schedule` only chosen steps are recorded; `step` says where one ends and the next begins, and
+    `on_trace_ready` is called with the profile at the end of each cycle:
+
+    >>> with kg.profile(
+    ...     schedule=kg.schedule(wait=5, warmup=1, active=3),
+    ...     on_trace_ready=kg.tensorboard_trace_handler("traces"),
+    ... ) as p:
+    ...     for batch in batches:
+    ...         train(batch)
+    ...         p.step()
+
+    `activities` are members of `kg.ActivityType` or of PyTorch's enum, or their names; a dict
+    `{activity: [type, ...]}` keeps only events of these types. `mode`, `ring_seconds` and `recording` say how
+    events are kept, as `kg.RecordOptions` does. Between cycles nothing is recorded and nothing is slower.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[object] | None = None,
+        schedule: Schedule | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: ExperimentalConfig | None = None,
+        execution_trace_observer: object = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        calls: CallOptions | None = None,
+        all_threads: bool = True,
+        mode: Literal["record", "ring"] | None = None,
+        ring_seconds: float | None = None,
+        recording: RecordOptions | None = None,
+    ) -> None:
+        if use_cuda is not None:
+            text = "`use_cuda` is deprecated, use `activities` argument instead"
+            warn_program(text, FutureWarning)
+        if on_trace_ready is not None:
+            require_callable("on_trace_ready", on_trace_ready, hint="pass a function that takes the profile")
+        super().__init__(
+            activities=activities,
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            experimental_config=experimental_config,
+            execution_trace_observer=execution_trace_observer,
+            acc_events=acc_events,
+            custom_trace_id_callback=custom_trace_id_callback,
+            post_processing_timeout_s=post_processing_timeout_s,
+            use_cuda=use_cuda,
+            calls=calls,
+            all_threads=all_threads,
+            mode=mode,
+            ring_seconds=ring_seconds,
+            recording=recording,
+        )
+        self.on_trace_ready = on_trace_ready
+        self.schedule = record_always if schedule is None else schedule
+        self.record_steps = schedule is not None
+        self.step_num = 0
+        self.current_action = self._asked = asked_action(self.schedule, 0)
+        self._is_started = False
+        self._was_started = False
+        self._step: tuple[scope, int] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin with the step the profile is at. A stopped profile may be started again."""
+        with self._locked():
+            if self._is_started:
+                raise KinetographError(
+                    "this profile has been started already", hint="stop() it first, or make another"
+                )
+            self._is_started = self._was_started = True
+            self._tracker().init_step_count(self._requester)
+            try:
+                self._perform(transition(ProfilerAction.NONE, self.current_action))
+            except BaseException:
+                self._end()
+                raise
+            self._begin_step()
+
+    def stop(self) -> None:
+        """End the profile, from any thread, and call `on_trace_ready` if it was recording.
+
+        The second call does nothing, and neither does any in a forked child, which is not recorded.
+        """
+        with self._locked():
+            self._require_started("stop")
+            if not self._is_started:
+                return
+            self._end_step()
+            action, self.current_action = self.current_action, self._asked
+            trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
+            self._end()
+        # Without the lock: it may wait for a thread that is about to call `step`.
+        if trace_is_ready:
+            self._trace_ready()
+
+    def step(self) -> None:
+        """Say that the next step begins. After `stop` nothing happens.
+
+        If the schedule raises, the profile ends as by `stop`; if `on_trace_ready` does, its cycle is over and
+        the next step goes on.
+        """
+        with self._locked():
+            self._require_started("step")
+            if not self._is_started:
+                return
+            self._end_step()
+            before = self.current_action
+            self._advance(before)
+            text = complaint(before, self.current_action)
+            if text is not None:
+                warn_program(text)
+            self._perform(transition(before, self.current_action))
+            if self._is_started:
+                self._tracker().increment_step(self._requester)
+                self._begin_step()
+
+    def __repr__(self) -> str:
+        state = "running" if self._is_started else "stopped" if self._was_started else "new"
+        return f"<profile: {state}, step {self.step_num}, {self.current_action.name}>"
+
+    # From step to step
+
+    def _advance(self, before: ProfilerAction) -> None:
+        try:
+            asked = asked_action(self.schedule, self.step_num + 1)
+        except BaseException:
+            self.stop()
+            raise
+        self.step_num += 1
+        asked_before, self._asked = self._asked, asked
+        self.current_action = self._possible(before, asked_before, asked)
+
+    def _possible(
+        self, before: ProfilerAction, asked_before: ProfilerAction, asked: ProfilerAction
+    ) -> ProfilerAction:
+        """What was asked for, unless the device's collector gave up: then the rest of the cycle is lost."""
+        if before is ProfilerAction.DEVICE_STOPPED:
+            is_new_cycle = asked_before is ProfilerAction.RECORD_AND_SAVE or asked is ProfilerAction.NONE
+            return asked if is_new_cycle else before
+        is_open = before in (ProfilerAction.WARMUP, ProfilerAction.RECORD)
+        if not (is_open and asked is not ProfilerAction.NONE and self._device_has_stopped()):
+            return asked
+        text = f"the device's collector stopped early, at step {self.step_num}: nothing more of this cycle"
+        warn_program(text)
+        return ProfilerAction.DEVICE_STOPPED
+
+    def _device_has_stopped(self) -> bool:
+        """No collector of a device can give up yet, for there is none."""
+        return False
+
+    def _perform(self, deeds: tuple[str, ...]) -> None:
+        for deed in deeds:
+            if deed == "prepare":
+                self.prepare_trace()
+            elif deed == "start":
+                self.start_trace()
+            elif deed == "discard":
+                self._discard_cycle()
+            elif deed == "stop":
+                self._stop_cycle()
+            elif deed == "ready":
+                self._trace_ready()
+                # The handler may have stopped us.
+                if not self._is_started:
+                    return
+
+    def _trace_ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def _end(self) -> None:
+        self._is_started = False
+        self._discard_cycle()
+        self._tracker().erase_step_count(self._requester)
+
+    def _leave_parent(self) -> None:
+        super()._leave_parent()
+        self._is_started = False
+        self._step = None
+
+    def _require_started(self, what: str) -> None:
+        if not self._was_started:
+            raise KinetographError(
+                f"{what}() of a profile that was never started", hint="call start(), or use `with`"
+            )
+
+    # Marks of the steps
+
+    def _begin_step(self) -> None:
+        if self.record_steps:
+            # With a kind, for scopes that have but a name are kept for ever.
+            span = scope(f"ProfilerStep#{self.step_num}", kind=RecordScope.USER_SCOPE)
+            span.__enter__()
+            self._step = span, threading.get_ident()
+
+    def _end_step(self) -> None:
+        """In another thread than it began in, the span stays open there: it ends with the trace."""
+        step, self._step = self._step, None
+        if step is not None and step[1] == threading.get_ident():
+            end_where_open(step[0])
+
+    @property
+    def _requester(self) -> str:
+        return f"ProfilerStep@{id(self):x}"
+
+    @staticmethod
+    def _tracker() -> type[KinetoStepTracker]:
+        from kinetograph.session.step_tracker import KinetoStepTracker
+
+        return KinetoStepTracker
