@@ -16,6 +16,7 @@ CallRules rules;
 namespace {
 
 bool is_hooked = false;
+CallFilter last_filter;
 uint64_t newest_thread_at_start = 0;  // threads are numbered by their interpreter
 
 uint64_t newest_thread() {
@@ -183,7 +184,8 @@ bool start_calls(const CallOptions& options) {
         if (std::exchange(is_hooked, false)) remove_hook();
         return true;
     }
-    if (!install_hook(options.c_calls, is_hooked)) return false;
+    const bool has_other_filter = std::exchange(last_filter, options.filter) != options.filter;
+    if (!install_hook({options.c_calls, is_hooked, has_other_filter})) return false;
     is_hooked = true;
     find_calls_of_this_thread();
     return true;

@@ -6,9 +6,14 @@
 
 namespace kinetograph::collect {
 
-// Calls of all threads, those that run and those to come. `is_change`: it is installed, and the rules are
-// new. False with an exception set.
-bool install_hook(bool c_calls, bool is_change);
+struct HookOptions {
+    bool c_calls = false;
+    bool is_change = false;         // it is installed, and the rules are new
+    bool has_other_filter = false;  // than at the last time, whether that is over or not
+};
+
+// Calls of all threads, those that run and those to come. False with an exception set.
+bool install_hook(const HookOptions& options);
 void remove_hook();
 
 // The calls of this thread that are open as the hook comes: some of its kinds do not see them end.

@@ -19,8 +19,9 @@ bool profile(bool c_calls) {
 }  // namespace
 
 // Once the profile hook is on it stays: what begins under it must end under it.
-bool install_hook(bool c_calls, bool is_change) {
-    if (c_calls || (is_change && profiles) || !install_eval_frame_hook()) return profile(c_calls);
+bool install_hook(const HookOptions& options) {
+    if (options.c_calls || (options.is_change && profiles) || !install_eval_frame_hook())
+        return profile(options.c_calls);
     return true;
 }
 

@@ -147,17 +147,18 @@ bool set_events(PyObject* module, bool c_calls) {
 
 }  // namespace
 
-bool install_hook(bool c_calls, bool is_change) {
+bool install_hook(const HookOptions& options) {
     PyObject* module = monitoring();
     if (!module) return false;
     if (!disable) disable = PyObject_GetAttrString(module, "DISABLE");
-    bool is_installed = disable && (is_change || take_tool_id(module)) && connect_all(module, c_calls) &&
-                        set_events(module, c_calls);
-    // What was disabled under the old rules may be wanted under the new ones.
-    if (is_installed && is_change)
+    bool is_installed = disable && (options.is_change || take_tool_id(module)) &&
+                        connect_all(module, options.c_calls) && set_events(module, options.c_calls);
+    // What was disabled under the old filter stays so, also when our events were off meanwhile. Restarting
+    // touches every tool, so it is done for nothing else.
+    if (is_installed && options.has_other_filter)
         is_installed = succeeded(PyObject_CallMethod(module, "restart_events", nullptr));
     Py_DECREF(module);
-    if (!is_installed && !is_change) {
+    if (!is_installed && !options.is_change) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         remove_hook();
