@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -86,8 +87,13 @@ Slab* SlabPool::take_slab() {
     free_.pop_back();
     slab->is_free = false;
     write_free_header(slab->memory, slab_units);
-    if (free_.size() < low_water_slabs) wake_keeper();
+    if (!next_slabs_are_ready()) wake_keeper();
     return slab;
+}
+
+// As many as a busy thread uses up while the keeper comes to work.
+bool SlabPool::next_slabs_are_ready() const {
+    return free_.size() >= low_water_slabs && free_[free_.size() - low_water_slabs]->is_ready;
 }
 
 void SlabPool::free_slab(Slab* slab) {
@@ -262,7 +268,7 @@ bool SlabPool::make_room_for(Segment& segment) {
 }
 
 // False, and the segment is gone, when there is no memory to keep account of it.
-bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
+bool SlabPool::adopt(std::unique_ptr<Segment> segment, bool is_populated) {
     if (!make_room_for(*segment)) {
         munmap(segment->memory, segment->bytes);
         return false;
@@ -275,6 +281,7 @@ bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
         Slab& slab = segment->slabs[i];
         slab.memory = segment->memory + i * slab_bytes;
         slab.segment = segment.get();
+        slab.is_ready = is_populated;
         if (is_for_now) free_.push_back(&slab);
     }
     segments_.push_back(std::move(segment));
@@ -283,7 +290,7 @@ bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
 
 bool SlabPool::add_segment(size_t bytes) {
     std::unique_ptr<Segment> segment = map_segment(bytes);
-    return segment && adopt(std::move(segment)) && !free_.empty();
+    return segment && adopt(std::move(segment), false) && !free_.empty();
 }
 
 // ---- life
@@ -300,7 +307,11 @@ void SlabPool::use_session_file(int descriptor) {
 }
 
 void SlabPool::prepare() {
-    if (free_.empty() && add_segment(first_segment_bytes)) populate(free_.back()->memory, slab_bytes);
+    if (free_.empty() && !add_segment(first_segment_bytes)) return;
+    Slab& first = *free_.back();
+    if (!first.is_ready) populate(first.memory, slab_bytes);
+    first.is_ready = true;
+    if (!next_slabs_are_ready()) wake_keeper();
 }
 
 void SlabPool::shrink() {
@@ -325,9 +336,11 @@ void SlabPool::shrink() {
     std::erase_if(segments_, is_idle);
     collect_free_slabs();
     // What stays is pinned by the buffers of living threads, or small; its free pages need not stay.
-    for (const Slab* slab : free_)
-        if (slab->segment->file == 0 && kept < anonymous_bytes_)
-            madvise(slab->memory, slab_bytes, MADV_DONTNEED);
+    for (Slab* slab : free_) {
+        if (slab->segment->file != 0 || kept >= anonymous_bytes_) continue;
+        madvise(slab->memory, slab_bytes, MADV_DONTNEED);
+        slab->is_ready = false;
+    }
 }
 
 void SlabPool::forget_everything() {
@@ -387,6 +400,21 @@ void SlabPool::keeper_loop(uint64_t generation) {
     }
 }
 
+// Of those that will be taken next. A thread may take one meanwhile and write to it: making its pages ready
+// changes nothing in them.
+bool SlabPool::make_slabs_ready(std::unique_lock<std::mutex>& lock) {
+    std::array<std::byte*, low_water_slabs> unready;
+    size_t count = 0;
+    const size_t end = free_.size() - std::min(free_.size(), 2 * low_water_slabs);
+    for (size_t i = free_.size(); i-- > end && count < unready.size();)
+        if (!std::exchange(free_[i]->is_ready, true)) unready[count++] = free_[i]->memory;
+    if (count == 0) return false;
+    lock.unlock();
+    for (size_t i = 0; i < count; ++i) madvise(unready[i], slab_bytes, MADV_POPULATE_WRITE);
+    lock.lock();
+    return true;
+}
+
 // Does one piece of work; false when there is none.
 bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
     if (!resting_.empty()) {
@@ -395,6 +423,7 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
         resting_.clear();
         return true;
     }
+    if (make_slabs_ready(lock)) return true;
     if (free_.size() >= low_water_slabs) return false;
     std::unique_ptr<Segment> segment = map_segment_or_none(segment_bytes);
     if (!segment) return false;
@@ -406,7 +435,7 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
     // Meanwhile the sessions it was for may have ended, or a thread may have taken what was left of the
     // limit: what the keeper holds is not counted, so that no thread is refused memory because of it.
     const bool has_room = segment->file != 0 || segment->bytes <= memory_left();
-    if (generation == keeper_generation_ && has_room) return adopt(std::move(segment));
+    if (generation == keeper_generation_ && has_room) return adopt(std::move(segment), true);
     munmap(segment->memory, segment->bytes);
     return true;
 }

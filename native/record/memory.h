@@ -36,6 +36,7 @@ struct Slab {
     Segment* segment = nullptr;
     uint32_t extents = 0;  // given out and not returned; 0 frees the slab
     bool is_free = true;
+    bool is_ready = false;  // its pages are there, as far as we know
 
     ExtentHeader* first() const { return reinterpret_cast<ExtentHeader*>(memory); }
 };
@@ -103,7 +104,7 @@ private:
     void collect_free_slabs();
     bool add_segment(size_t bytes);
     bool make_room_for(Segment& segment);
-    bool adopt(std::unique_ptr<Segment> segment);
+    bool adopt(std::unique_ptr<Segment> segment, bool is_populated);
     void unmap(Segment* segment);
     std::unique_ptr<Segment> map_segment(size_t bytes);
     std::unique_ptr<Segment> map_segment_or_none(size_t bytes);
@@ -118,6 +119,8 @@ private:
     void wake_keeper();
     void keeper_loop(uint64_t generation);
     bool keeper_works(std::unique_lock<std::mutex>& lock);
+    bool next_slabs_are_ready() const;
+    bool make_slabs_ready(std::unique_lock<std::mutex>& lock);
 
     std::mutex& mutex_;
     PoolLimits limits_;
