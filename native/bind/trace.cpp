@@ -8,8 +8,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind/chrome_json.h"
 #include "bind/text.h"
+#include "bind/trace_files.h"
 #include "bind/trace_object.h"
 #include "format/json_check.h"
 #include "format/json_text.h"
@@ -278,11 +278,13 @@ void bind_trace(nb::module_& module) {
             nb::sig(
                 "def totals(self) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], "
                 "list[int]]"))
-        .def("write_chrome_json", &write_trace, "target"_a, "trace_name"_a,
+        .def("write_chrome_json", &write_chrome_json, "target"_a, "trace_name"_a,
              nb::sig("def write_chrome_json(self, target: int | typing.Callable[[bytes], object], "
                      "trace_name: str) -> None"))
+        .def("write_perfetto", &write_perfetto, "target"_a,
+             nb::sig("def write_perfetto(self, target: int | typing.Callable[[bytes], object]) -> None"))
         .def_static(
-            "read_chrome_json", &read_trace, "read"_a, "directory"_a = "",
+            "read_chrome_json", &read_chrome_json, "read"_a, "directory"_a = "",
             nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
     bind_parse_error(module);
 }

@@ -16,8 +16,12 @@ Saver = Callable[[Any, str | PathLike[str]], None]
 _SAVERS = {
     ".json": "kinetograph.export.chrome",
     ".json.gz": "kinetograph.export.chrome",
+    ".pftrace": "kinetograph.export.perfetto",
+    ".pftrace.gz": "kinetograph.export.perfetto",
+    ".perfetto-trace": "kinetograph.export.perfetto",
+    ".perfetto-trace.gz": "kinetograph.export.perfetto",
 }
-_LATER = (".pftrace", ".perfetto-trace", ".folded")
+_LATER = (".folded",)
 
 
 def saver_for(path: str | PathLike[str]) -> Saver:
@@ -34,7 +38,7 @@ def _module_for(name: str) -> str:
     for suffix, module in _SAVERS.items():
         if name.endswith(suffix):
             return module
-    known = " or ".join(_SAVERS)
+    known = ", ".join([*_SAVERS][:-1]) + " or " + [*_SAVERS][-1]
     if name.endswith(_LATER):
         raise NotAvailable(f"cannot write {name!r}: this format is not available yet", hint=f"write {known}")
     raise KinetographError(

@@ -24,5 +24,5 @@ def test_an_unknown_suffix_is_an_error_and_writes_nothing(tmp_path: Path) -> Non
     gpu_trace().save(source)
     result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / "b.xyz")])
     assert result.exit_code == 1
-    assert "ends in .json or .json.gz" in result.stderr
+    assert "ends in .json, .json.gz, " in result.stderr
     assert list(tmp_path.iterdir()) == [source]

@@ -1,4 +1,4 @@
-// Chrome JSON between a Trace and Python's files.
+// Traces between native memory and Python's files, in the formats that are written natively.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,10 +10,11 @@
 namespace kinetograph::bind {
 
 // `target` is a file descriptor, or is called with each block.
-void write_trace(TraceObject& self, nanobind::object target, nanobind::str trace_name);
+void write_chrome_json(TraceObject& self, nanobind::object target, nanobind::str trace_name);
+void write_perfetto(TraceObject& self, nanobind::object target);
 
 // `read` is called until it returns no more bytes.
-nanobind::object read_trace(nanobind::object read, std::string directory);
+nanobind::object read_chrome_json(nanobind::object read, std::string directory);
 
 // `_native.ParseError(reason, offset)`.
 void bind_parse_error(nanobind::module_& module);

@@ -1,4 +1,4 @@
-#include "bind/chrome_json.h"
+#include "bind/trace_files.h"
 
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include "bind/text.h"
 #include "bind/trace.h"
 #include "format/chrome_json.h"
+#include "format/perfetto.h"
 
 namespace nb = nanobind;
 
@@ -45,11 +46,6 @@ private:
     nb::handle target_;
 };
 
-void write_without_gil(const trace::Trace& trace, format::Sink& sink, const std::string& name) {
-    const WithoutGil no_gil;
-    format::write_chrome_json(trace, sink, name);
-}
-
 // OSError with its errno, as Python's own files raise it.
 void raise_os_error(int error) {
     errno = error;
@@ -57,24 +53,40 @@ void raise_os_error(int error) {
     nb::raise_python_error();
 }
 
-}  // namespace
-
-void write_trace(TraceObject& self, nb::object target, nb::str trace_name) {
+// Calls write(trace, sink) without the GIL.
+template <class Write>
+void write_to(TraceObject& self, nb::object target, Write&& write) {
     const TraceObject::Writing writing(self);
-    const std::string name = from_python(trace_name);
+    const auto write_without_gil = [&](format::Sink& sink) {
+        const WithoutGil no_gil;
+        write(writing.trace(), sink);
+    };
     if (!nb::isinstance<nb::int_>(target)) {
         CallableSink sink(target);
-        return write_without_gil(writing.trace(), sink, name);
+        return write_without_gil(sink);
     }
     try {
         DescriptorSink sink(nb::cast<int>(target));
-        write_without_gil(writing.trace(), sink, name);
+        write_without_gil(sink);
     } catch (const std::system_error& error) {
         raise_os_error(error.code().value());
     }
 }
 
-nb::object read_trace(nb::object read, std::string directory) {
+}  // namespace
+
+void write_chrome_json(TraceObject& self, nb::object target, nb::str trace_name) {
+    const std::string name = from_python(trace_name);
+    write_to(self, target, [&name](const trace::Trace& trace, format::Sink& sink) {
+        format::write_chrome_json(trace, sink, name);
+    });
+}
+
+void write_perfetto(TraceObject& self, nb::object target) {
+    write_to(self, target, format::write_perfetto);
+}
+
+nb::object read_chrome_json(nb::object read, std::string directory) {
     nb::object piece;  // keeps the bytes alive until the next ones
     const format::Source source = [&]() -> std::string_view {
         const WithGil gil;
