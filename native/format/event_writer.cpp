@@ -24,8 +24,9 @@ std::string head(const char* phase, const std::string& category) {
 
 std::string microseconds(int64_t nanoseconds) {
     const int64_t whole = nanoseconds / 1000, rest = std::abs(nanoseconds % 1000);
-    const std::string decimals = std::to_string(1000 + rest).substr(1);
-    return (nanoseconds < 0 && whole == 0 ? "-" : "") + std::to_string(whole) + '.' + decimals;
+    std::string text = nanoseconds < 0 && whole == 0 ? "-" : "";
+    text += std::to_string(whole) + '.' + std::to_string(1000 + rest).substr(1);
+    return text;
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace kinetograph::format {
 // Gives each span of a track, in order of start, the first lane where it nests.
 class Lanes {
 public:
+    // Viewers have limits, too, to how deep spans may nest.
+    explicit Lanes(size_t deepest = SIZE_MAX) : deepest_(deepest) {}
+
     void enter_track() {
         for (size_t lane = 0; lane < used_; ++lane) open_ends_[lane].clear();
         used_ = 0;
@@ -38,9 +41,9 @@ public:
     }
 
 private:
-    static bool fits(std::vector<int64_t>& ends, int64_t start_ns, int64_t end_ns) {
+    bool fits(std::vector<int64_t>& ends, int64_t start_ns, int64_t end_ns) const {
         while (!ends.empty() && ends.back() <= start_ns) ends.pop_back();
-        return ends.empty() || ends.back() >= end_ns;
+        return ends.empty() || (ends.back() >= end_ns && ends.size() < deepest_);
     }
     // The one whose innermost span ends first; `used_` when none is open.
     size_t next_lane() const {
@@ -52,6 +55,7 @@ private:
         return next;
     }
 
+    const size_t deepest_;
     std::vector<std::vector<int64_t>> open_ends_;
     size_t used_ = 0;                  // lanes of this track; what lies behind is kept for its memory
     int64_t next_end_ns_ = INT64_MAX;  // no span that is open ends before this

@@ -1,5 +1,7 @@
 #include "format/perfetto_packets.h"
 
+#include <algorithm>
+
 namespace kinetograph::format::perfetto {
 
 namespace {
@@ -27,17 +29,19 @@ void Packets::start_sequence(uint64_t track_uuid) {
 }
 
 // Our times are wall time, which is what other traces can be lined up with. Every sequence tells the same
-// moment: Perfetto wants snapshots of a clock in order.
+// moment: Perfetto wants snapshots of a clock in order. Events before 1970 it would drop, so that a trace
+// which has some begins there.
 void Packets::put_clocks() {
+    const auto first_ns = static_cast<uint64_t>(std::max<int64_t>(first_ns_, 0));
     message_.message(clock_snapshot::clocks, [&] {
         message_.number(clock::id, difference_clock);
-        message_.number(clock::timestamp, static_cast<uint64_t>(first_ns_));
+        message_.number(clock::timestamp, first_ns);
         message_.number(clock::is_incremental, 1);
         message_.number(clock::unit_ns, 1);
     });
     message_.message(clock_snapshot::clocks, [&] {
         message_.number(clock::id, clock::realtime);
-        message_.number(clock::timestamp, static_cast<uint64_t>(first_ns_));
+        message_.number(clock::timestamp, first_ns);
     });
     message_.number(clock_snapshot::primary, clock::realtime);
 }

@@ -21,6 +21,9 @@ namespace {
 
 using trace::EventKind;
 
+// Perfetto gives ends to the wrong spans where they nest deeper than 512.
+constexpr size_t deepest_nesting = 500;
+
 class Writer {
 public:
     Writer(const trace::Trace& trace, Sink& sink)
@@ -79,7 +82,7 @@ private:
     Tracks tracks_;
     Counters counters_;
     ProtoBuffer& out_;
-    Lanes lanes_;
+    Lanes lanes_{deepest_nesting};
     uint32_t track_ = 0;
     size_t next_source_ = 0, next_target_ = 0;
 };
@@ -129,6 +132,7 @@ void Writer::write_about() {
             args.integer(out_, event::annotations, about::window_start, trace_.window_start_ns);
             args.integer(out_, event::annotations, about::window_end, trace_.window_end_ns);
         }
+        if (first_ns_ < 0) args.integer(out_, event::annotations, about::shift, first_ns_);
         args.integer(out_, event::annotations, about::base_time, trace_.base_time_ns);
         args.boolean(out_, event::annotations, about::links, !trace_.link.empty());
         args.text(out_, event::annotations, about::rows, name_rows());

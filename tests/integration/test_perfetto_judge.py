@@ -203,6 +203,91 @@ def test_what_was_recorded_is_the_same_in_both(tmp_path: Path) -> None:
     assert seen.counters.total() == 1
 
 
+def odd_trace() -> Trace:
+    """Spans of no length and of one start, deep ones, ids of all forms, counters without a number."""
+    trace = trace_of(*((f"deep {i}", NOW_NS + i, NOW_NS + 5_000 - i) for i in range(1_000)))
+    native = trace.native
+    for i, duration_ns in enumerate([0, 0, 10, 10, 0, 3]):
+        native.append(f"at once {i}", "cpu_op", EventKind.SPAN, NOW_NS, duration_ns, 1, 2)
+    ids = [0, 1, -1, 2**31 - 1, 2**40, "text"]
+    for pid in ids:
+        for tid in ids:
+            native.append(f"span {pid} {tid}", "", EventKind.SPAN, NOW_NS, 5, pid, tid)
+            native.append("mark", "cpu_op", EventKind.INSTANT, NOW_NS + 2, 0, pid, tid)
+    series = [
+        '{"value": 1}',
+        '{"value": null}',
+        "",
+        '{"a": 1, "b": 2.5, "c": [1]}',
+        f'{{"value": {2**70 + 1}}}',
+    ]
+    for args in series:
+        native.append("counter", "counter", EventKind.COUNTER, NOW_NS, 0, 1, 1, args_json=args)
+    native.append("", "counter", EventKind.COUNTER, NOW_NS, 0, 1, 1, args_json='{"value": 7}')
+    for tid in (20, 21):
+        native.name_track(1, tid, "same name", device_type=1)
+        native.append("apart", "kernel", EventKind.SPAN, NOW_NS, 5, 1, tid)
+    native.append("before 1970 begins", "cpu_op", EventKind.SPAN, 0, 1, 1, 99)
+    native.sort()
+    return trace
+
+
+def test_odd_cases_are_found_as_they_are(tmp_path: Path) -> None:
+    trace = odd_trace()
+    trace.save(tmp_path / "trace.pftrace")
+    assert_found(seen_in(tmp_path / "trace.pftrace"), trace)
+
+
+def test_a_trace_without_events_and_one_before_1970_open_without_errors(tmp_path: Path) -> None:
+    path = tmp_path / "trace.pftrace"
+    Trace().save(path)
+    assert seen_in(path).errors == []
+    trace = trace_of(("before", -100, -50), ("across", -20, 30))
+    trace.save(path)
+    seen = seen_in(path)
+    assert (seen.errors, seen.slices) == ([], slices_of(trace))
+
+
+def test_wall_time_notes_and_metadata_can_be_asked_for(tmp_path: Path) -> None:
+    trace = hard_trace()
+    trace.add_note("dropped", "3 events")
+    trace.metadata["distributedInfo"] = {"rank": 3, "backend": "nccl"}
+    path = tmp_path / "trace.pftrace"
+    trace.save(path)
+    args, clocks = perfetto_answers(
+        path,
+        "select key, coalesce(string_value, int_value) as value from args a join slice s using (arg_set_id)"
+        f" where s.name = '{OURS}'",
+        "select distinct clock_name, clock_value from clock_snapshot where clock_name is not null",
+    )
+    values = {row["key"]: row["value"] for row in args}
+    assert values["debug.notes[0].kind"] == "dropped"
+    assert values["debug.notes[0].text"] == "3 events"
+    assert values["debug.metadata.distributedInfo.rank"] == 3
+    assert clocks == [{"clock_name": "REALTIME", "clock_value": str(trace.start_ns)}]
+
+
+def test_threads_tasks_and_streams_are_what_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "trace.pftrace"
+    recorded_trace().save(path)
+    threads, tasks = perfetto_answers(
+        path,
+        "include perfetto module slices.with_context;"
+        "select distinct thread_name from thread_slice where name = 'mark'",
+        "select distinct t.name from slice s join track t on s.track_id = t.id where s.name = 'task 7'",
+    )
+    assert len(threads) == 1
+    assert all("ask" in row["name"] for row in tasks)
+    hard_trace().save(path)
+    streams, fake_threads = perfetto_answers(
+        path,
+        "select distinct t.name, t.type from slice s join track t on s.track_id = t.id where s.name = 'gemm'",
+        "select name from thread where name like 'stream%'",
+    )
+    assert streams == [{"name": "stream 7 ", "type": "process_track_event"}]
+    assert fake_threads == []
+
+
 @settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(traces())
 def test_any_trace_is_found_as_it_is(trace: Trace) -> None:

@@ -152,7 +152,7 @@ class Trace:
         return int((self.columns["start_ns"] + self.columns["duration_ns"]).max())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the trace in the format of the suffix: `.json` or `.json.gz`."""
+        """Write the trace in the format of the suffix: `.json` or `.pftrace`, either with `.gz` behind."""
         saver_for(path)(self, path)
 
     def __repr__(self) -> str:
