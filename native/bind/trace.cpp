@@ -285,7 +285,10 @@ void bind_trace(nb::module_& module) {
              nb::sig("def write_perfetto(self, target: int | typing.Callable[[bytes], object]) -> None"))
         .def_static(
             "read_chrome_json", &read_chrome_json, "read"_a, "directory"_a = "",
-            nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
+            nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"))
+        .def_static(
+            "read_perfetto", &read_perfetto, "read"_a, "directory"_a = "",
+            nb::sig("def read_perfetto(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
     bind_parse_error(module);
 }
 

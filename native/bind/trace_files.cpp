@@ -73,6 +73,23 @@ void write_to(TraceObject& self, nb::object target, Write&& write) {
     }
 }
 
+// Calls parse(source, storage) without the GIL.
+template <class Parse>
+nb::object read_from(nb::object read, std::string directory, Parse&& parse) {
+    nb::object piece;  // keeps the bytes alive until the next ones
+    const format::Source source = [&]() -> std::string_view {
+        const WithGil gil;
+        piece = read();
+        if (!PyBytes_Check(piece.ptr())) throw nb::type_error("expected read() to return bytes");
+        return {PyBytes_AS_STRING(piece.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(piece.ptr()))};
+    };
+    trace::Trace trace = [&] {
+        const WithoutGil no_gil;
+        return parse(source, trace::Storage{std::move(directory)});
+    }();
+    return wrap_trace(std::move(trace));
+}
+
 }  // namespace
 
 void write_chrome_json(TraceObject& self, nb::object target, nb::str trace_name) {
@@ -87,18 +104,11 @@ void write_perfetto(TraceObject& self, nb::object target) {
 }
 
 nb::object read_chrome_json(nb::object read, std::string directory) {
-    nb::object piece;  // keeps the bytes alive until the next ones
-    const format::Source source = [&]() -> std::string_view {
-        const WithGil gil;
-        piece = read();
-        if (!PyBytes_Check(piece.ptr())) throw nb::type_error("expected read() to return bytes");
-        return {PyBytes_AS_STRING(piece.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(piece.ptr()))};
-    };
-    trace::Trace trace = [&] {
-        const WithoutGil no_gil;
-        return format::read_chrome_json(source, trace::Storage{std::move(directory)});
-    }();
-    return wrap_trace(std::move(trace));
+    return read_from(read, std::move(directory), format::read_chrome_json);
+}
+
+nb::object read_perfetto(nb::object read, std::string directory) {
+    return read_from(read, std::move(directory), format::read_perfetto);
 }
 
 void bind_parse_error(nb::module_& module) {

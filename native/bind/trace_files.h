@@ -15,6 +15,7 @@ void write_perfetto(TraceObject& self, nanobind::object target);
 
 // `read` is called until it returns no more bytes.
 nanobind::object read_chrome_json(nanobind::object read, std::string directory);
+nanobind::object read_perfetto(nanobind::object read, std::string directory);
 
 // `_native.ParseError(reason, offset)`.
 void bind_parse_error(nanobind::module_& module);

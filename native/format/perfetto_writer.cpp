@@ -10,6 +10,7 @@
 #include "format/perfetto.h"
 #include "format/perfetto_arrows.h"
 #include "format/perfetto_counters.h"
+#include "format/perfetto_links.h"
 #include "format/perfetto_packets.h"
 #include "format/perfetto_tracks.h"
 
@@ -134,7 +135,7 @@ void Writer::write_about() {
         }
         if (first_ns_ < 0) args.integer(out_, event::annotations, about::shift, first_ns_);
         args.integer(out_, event::annotations, about::base_time, trace_.base_time_ns);
-        args.boolean(out_, event::annotations, about::links, !trace_.link.empty());
+        if (!trace_.link.empty()) args.text(out_, event::annotations, about::links, odd_links(trace_));
         args.text(out_, event::annotations, about::rows, name_rows());
     });
 }

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.trace import EventFlag, EventKind, Trace
 from protobuf import fields, many, one
-from sample_traces import NOW_NS, gpu_trace, trace_of, traces
+from sample_traces import NOW_NS, gpu_trace, parsed_contents, trace_of, traces
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
@@ -50,6 +52,27 @@ def test_every_begin_has_its_end_and_times_never_go_back(trace: Trace) -> None:
         open_spans[place] += {BEGIN: 1, END: -1}.get(one(event, 9), 0)
         assert open_spans[place] >= 0
     assert not +open_spans
+
+
+def read_bytes(text: bytes, piece: int = 1 << 20) -> Trace:
+    pieces = [text[at : at + piece] for at in range(0, len(text), piece)][::-1]
+    return Trace(_native.Trace.read_perfetto(lambda: pieces.pop() if pieces else b""))
+
+
+@settings(max_examples=300, deadline=None)
+@given(traces())
+def test_any_trace_comes_back_as_it_does_from_json(trace: Trace) -> None:
+    text = written_bytes(trace)
+    again = read_bytes(text)
+    assert parsed_contents(again) == parsed_contents(trace)
+    assert written_bytes(again) == text
+
+
+@settings(max_examples=50, deadline=None)
+@given(traces(), st.integers(1, 50))
+def test_pieces_may_break_anywhere(trace: Trace, piece: int) -> None:
+    text = written_bytes(trace)
+    assert written_bytes(read_bytes(text, piece)) == text
 
 
 @settings(max_examples=50, deadline=None)
