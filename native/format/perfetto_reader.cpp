@@ -1,4 +1,5 @@
 // Packet by packet: what they tell of tracks, names and clocks is kept, events become rows.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,14 +36,19 @@ struct Packet {
     std::optional<ProtoField> event, descriptor, snapshot, defaults, interned;
 };
 
+// A value of a counter.
+struct Series {
+    std::string json;
+    std::optional<uint64_t> track;
+    uint32_t tracks_field = 0;  // where its track is told
+};
+
 // The parts of a TrackEvent that we know.
 struct TrackEvent {
     uint64_t type = 0;
     std::optional<uint64_t> track;
     std::string name, category;
-    std::optional<std::string> value;           // of a counter, as JSON
-    std::vector<uint64_t> tracks, real_tracks;  // of the other series
-    std::vector<std::string> values, real_values;
+    std::vector<Series> series;  // of a counter; the first one is on the track of the event
     std::vector<Annotation> annotations;
 };
 
@@ -69,6 +75,7 @@ private:
 
     TrackEvent parse(const ProtoField& message);
     void parse_field(const ProtoField& field, TrackEvent& event);
+    static void give_track(TrackEvent& event, const ProtoField& field);
     void read_event(const ProtoField& message, int64_t time_ns);
     void add_counter(const TrackEvent& event, uint64_t track, int64_t time_ns);
     void end_span(const TrackEvent& event, uint64_t track, int64_t time_ns);
@@ -218,25 +225,34 @@ void Reader::parse_field(const ProtoField& field, TrackEvent& event) {
             event.annotations.push_back(read_annotation(field, *sequence_));
             break;
         case event::counter_value:
-            event.value = std::to_string(static_cast<int64_t>(field.value));
+            event.series.insert(event.series.begin(),
+                                {std::to_string(static_cast<int64_t>(field.value)), {}});
             break;
         case event::real_counter_value:
-            event.value = json_of(field.real());
-            break;
-        case event::extra_tracks:
-            event.tracks.push_back(field.value);
+            event.series.insert(event.series.begin(), {json_of(field.real()), {}});
             break;
         case event::extra_values:
-            event.values.push_back(std::to_string(static_cast<int64_t>(field.value)));
-            break;
-        case event::extra_real_tracks:
-            event.real_tracks.push_back(field.value);
+            event.series.push_back(
+                {std::to_string(static_cast<int64_t>(field.value)), {}, event::extra_tracks});
             break;
         case event::extra_real_values:
-            event.real_values.push_back(json_of(field.real()));
+            event.series.push_back({json_of(field.real()), {}, event::extra_real_tracks});
+            break;
+        case event::extra_tracks:
+        case event::extra_real_tracks:
+            give_track(event, field);
             break;
         default:
             break;
+    }
+}
+
+// Tracks are told in the order of their values, but whole numbers and others apart.
+void Reader::give_track(TrackEvent& event, const ProtoField& field) {
+    for (Series& series : event.series) {
+        if (series.tracks_field != field.number || series.track) continue;
+        series.track = field.value;
+        return;
     }
 }
 
@@ -317,19 +333,20 @@ void Reader::add_counter(const TrackEvent& event, uint64_t track, int64_t time_n
     TrackEvent counter;
     counter.category = event.category;
     counter.name = is_ours_ ? event.name : places_.name_of(track);
-    const auto add = [&](uint64_t series_track, const std::string& value) {
-        counter.annotations.push_back({series_of(event, series_track), value, ""});
-    };
-    if (event.value) add(track, *event.value);
-    for (size_t i = 0; i < std::min(event.values.size(), event.tracks.size()); ++i) {
-        add(event.tracks[i], event.values[i]);
+    for (const Series& series : event.series) {
+        const bool has_track = series.track || series.tracks_field == 0;
+        if (!has_track) continue;
+        counter.annotations.push_back({series_of(event, series.track.value_or(track)), series.json, ""});
     }
-    for (size_t i = 0; i < std::min(event.real_values.size(), event.real_tracks.size()); ++i) {
-        add(event.real_tracks[i], event.real_values[i]);
-    }
+    // What a counter cannot hold, or not exactly.
     for (const Annotation& exact : event.annotations) {
-        std::erase_if(counter.annotations, [&](const Annotation& known) { return known.name == exact.name; });
-        counter.annotations.push_back(exact);
+        const auto same_name = [&](const Annotation& known) { return known.name == exact.name; };
+        const auto known = std::find_if(counter.annotations.begin(), counter.annotations.end(), same_name);
+        if (known == counter.annotations.end()) {
+            counter.annotations.push_back(exact);
+        } else {
+            known->json = exact.json;
+        }
     }
     // On the thread that told it, where the sequence is a thread's.
     const uint64_t place = is_ours_ ? sequence_->default_track : track;
@@ -413,8 +430,10 @@ trace::Trace Reader::finish() {
     filler_.finish();
     trace::Trace trace = filler_.take();
     trace.base_time_ns = base_ns_;
-    trace.window_start_ns = window_start_ns_;
-    trace.window_end_ns = window_end_ns_;
+    if (window_end_ns_ != 0 && window_end_ns_ >= window_start_ns_) {
+        trace.window_start_ns = window_start_ns_;
+        trace.window_end_ns = window_end_ns_;
+    }
     if (odd_links_) restore_links(trace, *odd_links_);
     return trace;
 }
