@@ -1,10 +1,10 @@
-"""Just enough of protobuf to look into a file: fields by number, values as they are on the wire."""
+"""Just enough of protobuf to look into a file, and to make one: fields by number, values as on the wire."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["fields", "many", "one"]
+__all__ = ["fields", "many", "message", "number", "one"]
 
 
 def fields(message: bytes) -> dict[int, list[Any]]:
@@ -43,3 +43,20 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         shift, at = shift + 7, at + 1
         if byte < 0x80:
             return value, at
+
+
+def number(field: int, value: int) -> bytes:
+    return _put_varint(field << 3) + _put_varint(value)
+
+
+def message(field: int, content: bytes) -> bytes:
+    """A message, a text or bytes."""
+    return _put_varint(field << 3 | 2) + _put_varint(len(content)) + content
+
+
+def _put_varint(value: int) -> bytes:
+    found = bytearray()
+    while value >= 0x80:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])

@@ -21,7 +21,7 @@ _PACKET = 0x0A
 
 
 def load(path: str | PathLike[str]) -> Trace:
-    """Read a trace, plain or gzipped: Chrome JSON as Kinetograph, PyTorch and others write it, or Perfetto's format.
+    """Read a trace, plain or gzipped: Chrome JSON as we, PyTorch and others write it, or a `.pftrace`.
 
     >>> kg.load("trace.json.gz").events[0].name
     'aten::add_'
