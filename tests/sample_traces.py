@@ -70,6 +70,14 @@ def contents(trace: Trace) -> dict[str, Any]:
     }
 
 
+def parsed_contents(trace: Trace) -> dict[str, Any]:
+    """The same, with arguments and metadata as values, however they are spelled."""
+    found = contents(trace)
+    found["args"] = [json.loads("{" + text + "}") for text in found["args"]]
+    found["metadata"] = [(key, json.loads(text)) for key, text in found["metadata"]]
+    return found
+
+
 _names = st.text(max_size=20)
 _json = st.recursive(
     st.none()

@@ -8,9 +8,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind/chrome_json.h"
 #include "bind/reports.h"
 #include "bind/text.h"
+#include "bind/trace_files.h"
 #include "bind/trace_object.h"
 #include "format/json_check.h"
 #include "format/json_text.h"
@@ -275,12 +275,17 @@ void bind_trace(nb::module_& module) {
                      "correlation: int = 0, scope: int | None = None, flags: int = 0, sequence: int = -1, "
                      "device_type: int = 0, device_index: int = -1) -> None"))
         .def("sort", [](TraceObject& self) { trace::sort_events(self.change_rows()); })
-        .def("write_chrome_json", &write_trace, "target"_a, "trace_name"_a,
+        .def("write_chrome_json", &write_chrome_json, "target"_a, "trace_name"_a,
              nb::sig("def write_chrome_json(self, target: int | typing.Callable[[bytes], object], "
                      "trace_name: str) -> None"))
+        .def("write_perfetto", &write_perfetto, "target"_a,
+             nb::sig("def write_perfetto(self, target: int | typing.Callable[[bytes], object]) -> None"))
         .def_static(
-            "read_chrome_json", &read_trace, "read"_a, "directory"_a = "",
-            nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
+            "read_chrome_json", &read_chrome_json, "read"_a, "directory"_a = "",
+            nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"))
+        .def_static(
+            "read_perfetto", &read_perfetto, "read"_a, "directory"_a = "",
+            nb::sig("def read_perfetto(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
     bind_reports(type);
     bind_parse_error(module);
 }

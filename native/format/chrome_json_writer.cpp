@@ -13,12 +13,6 @@ namespace {
 // microseconds keep their decimals in a double.
 constexpr int64_t grid_ns = 7889238LL * 1'000'000'000LL;
 
-int64_t first_start_ns(const trace::Trace& trace) {
-    int64_t first = trace.window_end_ns != 0 ? trace.window_start_ns : INT64_MAX;
-    trace::each_row(trace, [&](size_t row) { first = std::min(first, trace.start_ns[row]); });
-    return first == INT64_MAX ? 0 : first;
-}
-
 int64_t base_time_ns(const trace::Trace& trace, int64_t first_ns) {
     if (trace.base_time_ns != 0 && trace.base_time_ns <= first_ns) return trace.base_time_ns;
     return std::max<int64_t>(first_ns, 0) / grid_ns * grid_ns;
@@ -59,7 +53,7 @@ void write_notes(const trace::Trace& trace, Block& out) {
 }  // namespace
 
 void write_chrome_json(const trace::Trace& trace, Sink& sink, std::string_view trace_name) {
-    const int64_t first_ns = first_start_ns(trace);
+    const int64_t first_ns = trace::first_start_ns(trace);
     const int64_t base_ns = base_time_ns(trace, first_ns);
     Block out(sink);
     out.put("{\"schemaVersion\":1,\n\"deviceProperties\":");

@@ -110,15 +110,13 @@ void EventParser::parse_argument() {
     cursor_.reset_findings();
     const char* start = cursor_.at();
     const std::string_view key = cursor_.key().meaning(key_);
+    if (event_.phase == 'M') return take_name_argument(key);
+    cursor_.peek();
     const char* value = cursor_.at();
-    const bool taken = event_.phase == 'M'   ? take_name_argument(key)
-                       : event_.phase == 'C' ? false
-                                             : take_event_argument(key);
-    if (taken) return;
-    cursor_.go_back_to(value);
-    const bool is_kept = std::find(left_out_.begin(), left_out_.end(), key) == left_out_.end();
     cursor_.skip_value();
-    if (is_kept) keep_argument(start);
+    // Every argument of a counter is a series.
+    if (event_.phase != 'C' && take_argument(event_, key, cursor_.since(value))) return;
+    if (std::find(left_out_.begin(), left_out_.end(), key) == left_out_.end()) keep_argument(start);
 }
 
 void EventParser::keep_argument(const char* start) {
@@ -146,47 +144,41 @@ std::optional<int64_t> EventParser::integer_or_skip() {
     return std::nullopt;
 }
 
-bool EventParser::literal(std::string_view expected) {
-    cursor_.peek();
-    const char* start = cursor_.at();
-    cursor_.skip_value();
-    return cursor_.since(start) == expected;
-}
-
 // False for values of another form than ours or Kineto's: those stay in the text.
-bool EventParser::take_event_argument(std::string_view key) {
-    std::optional<int64_t> value;
-    if (key == argument::external_id) return (event_.external_id = integer_value()).has_value();
-    if (key == argument::record_function_id || key == argument::event_index || key == argument::python_id) {
-        return integer_value().has_value();
+bool take_argument(ParsedEvent& event, std::string_view key, std::string_view value) {
+    if (key == argument::finished) return event.is_unfinished = value == "false";
+    if (key == argument::async) return event.is_async = value == "true";
+    if (key == argument::resumed) return event.is_resumed = value == "true";
+    if (key == argument::python_parent_id && value == "null") return true;
+    const auto integer = [value] { return to_int64(value); };
+    if (key == argument::external_id) return (event.external_id = integer()).has_value();
+    if (key == argument::record_function_id || key == argument::event_index || key == argument::python_id ||
+        key == argument::python_parent_id) {
+        return integer().has_value();
     }
-    if (key == argument::python_parent_id) return integer_value().has_value() || literal("null");
     if (key == argument::correlation) {
-        value = integer_value();
-        if (!value || *value == 0) return false;
-        event_.correlation = *value;
+        const std::optional<int64_t> id = integer();
+        if (!id || *id == 0) return false;
+        event.correlation = *id;
         return true;
     }
     if (key == argument::sequence) {
-        value = integer_value();
-        if (!value || *value < 0) return false;
-        event_.sequence = *value;
+        const std::optional<int64_t> number = integer();
+        if (!number || *number < 0) return false;
+        event.sequence = *number;
         return true;
     }
     if (key == argument::scope) {
-        value = integer_value();
-        if (!value || *value < 0 || *value > uint8_t(RecordScope::static_runtime_model)) return false;
-        event_.scope = value;
+        const std::optional<int64_t> scope = integer();
+        if (!scope || *scope < 0 || *scope > uint8_t(RecordScope::static_runtime_model)) return false;
+        event.scope = scope;
         return true;
     }
-    if (key == argument::finished) return event_.is_unfinished = literal("false");
-    if (key == argument::async) return event_.is_async = literal("true");
-    if (key == argument::resumed) return event_.is_resumed = literal("true");
     return false;
 }
 
-// Only the arguments that name and place a row count; true for all, since no other is kept.
-bool EventParser::take_name_argument(std::string_view key) {
+// Only the arguments that name and place a row count; no other is kept.
+void EventParser::take_name_argument(std::string_view key) {
     const bool is_string = cursor_.peek() == '"';
     if ((key == "name" || key == "labels") && is_string) {
         event_.label = cursor_.string();
@@ -203,7 +195,6 @@ bool EventParser::take_name_argument(std::string_view key) {
     } else {
         cursor_.skip_value();
     }
-    return true;
 }
 
 }  // namespace kinetograph::format

@@ -33,6 +33,9 @@ struct ParsedEvent {
     std::optional<int64_t> device_type, device_index;
 };
 
+// Takes an argument that has a place of its own in the event; `value` as it stands in JSON. False for others.
+bool take_argument(ParsedEvent& event, std::string_view key, std::string_view value);
+
 class EventParser {
 public:
     explicit EventParser(JsonCursor& cursor) : cursor_(cursor) {}
@@ -46,15 +49,13 @@ private:
     void parse_member();
     void parse_args_object();
     void parse_argument();
-    bool take_event_argument(std::string_view key);
-    bool take_name_argument(std::string_view key);
+    void take_name_argument(std::string_view key);
     void keep_argument(const char* start);
     char phase();
     std::string_view scalar(std::string& scratch);
     int64_t time();
     std::optional<int64_t> integer_value();
     std::optional<int64_t> integer_or_skip();
-    bool literal(std::string_view expected);
 
     JsonCursor& cursor_;
     ParsedEvent event_;

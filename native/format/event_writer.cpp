@@ -1,8 +1,10 @@
 #include "format/event_writer.h"
 
+#include <cstdlib>
 #include <unordered_set>
 
 #include "format/kineto_words.h"
+#include "format/name_rows.h"
 
 namespace kinetograph::format {
 
@@ -18,6 +20,13 @@ std::string head(const char* phase, const std::string& category) {
     std::string text = std::string("{\"ph\":\"") + phase + '"';
     if (!category.empty()) text += ",\"cat\":" + quoted(category);
     return text + ",\"name\":";
+}
+
+std::string microseconds(int64_t nanoseconds) {
+    const int64_t whole = nanoseconds / 1000, rest = std::abs(nanoseconds % 1000);
+    std::string text = nanoseconds < 0 && whole == 0 ? "-" : "";
+    text += std::to_string(whole) + '.' + std::to_string(1000 + rest).substr(1);
+    return text;
 }
 
 }  // namespace
@@ -74,62 +83,18 @@ void EventWriter::put_separator() {
 }
 
 void EventWriter::write_names(int64_t at_ns) {
-    names_at_ns_ = at_ns;
-    for (const trace::Process& process : trace_.processes) write_process(process);
-    for (uint32_t track = 0; track < trace_.tracks.size(); ++track) {
-        for (size_t lane = 0; lane < places_[track].size(); ++lane) write_track(track, lane);
-    }
-}
-
-void EventWriter::write_process(const trace::Process& process) {
-    const std::string place = ",\"pid\":" + process.pid + ",\"tid\":0";
-    const bool has_name = !process.name.empty();
-    write_name(has_name ? "process_name" : unnamed_process, place, "\"name\":" + quoted(process.name));
-    if (!process.labels.empty()) write_name("process_labels", place, "\"labels\":" + quoted(process.labels));
-    if (!process.sort_index.empty()) {
-        write_name("process_sort_index", place, "\"sort_index\":" + process.sort_index);
-    }
-}
-
-void EventWriter::write_track(uint32_t index, size_t lane) {
-    const trace::Track& track = trace_.tracks[index];
-    const std::string& pid = trace_.processes[track.process].pid;
-    const std::string place = ",\"pid\":" + pid + ",\"tid\":" + places_[index][lane].tid;
-    const bool has_name = lane > 0 || !track.name.empty();
-    write_name(has_name ? "thread_name" : unnamed_thread, place, track_members(track, lane));
-    if (!track.sort_index.empty())
-        write_name("thread_sort_index", place, "\"sort_index\":" + track.sort_index);
-}
-
-std::string EventWriter::track_members(const trace::Track& track, size_t lane) const {
-    const auto member = [](std::string_view key, const std::string& value) {
-        return ",\"" + std::string(key) + "\":" + value;
+    const NameRows names(trace_, microseconds(at_ns - base_ns_));
+    const auto write = [this](const std::string& rows) {
+        out_.need(2);
+        put_separator();
+        out_.put(rows);
     };
-    if (lane > 0) {
-        return "\"name\":" + quoted(track.name + " lane " + std::to_string(lane)) +
-               member(track_argument::lane_of, track.tid);
+    for (const trace::Process& process : trace_.processes) write(names.of_process(process));
+    for (uint32_t track = 0; track < trace_.tracks.size(); ++track) {
+        for (size_t lane = 0; lane < places_[track].size(); ++lane) {
+            write(names.of_track(trace_.tracks[track], lane, places_[track][lane].tid));
+        }
     }
-    std::string members = "\"name\":" + quoted(track.name);
-    if (track.parent >= 0) members += member(track_argument::task_of, trace_.tracks[track.parent].tid);
-    if (track.device_type != 0)
-        members += member(track_argument::device_type, std::to_string(track.device_type));
-    if (track.device_index != -1) {
-        members += member(track_argument::device_index, std::to_string(track.device_index));
-    }
-    return members;
-}
-
-void EventWriter::write_name(std::string_view what, const std::string& place, const std::string& members) {
-    out_.need(short_parts_bytes);
-    put_separator();
-    out_.put_short("{\"name\":\"");
-    out_.put_short(what);
-    out_.put_short("\",\"ph\":\"M\",\"ts\":");
-    out_.put_microseconds(names_at_ns_ - base_ns_);
-    out_.put(place);
-    out_.put(",\"args\":{");
-    out_.put(members);
-    out_.put("}}");
 }
 
 void EventWriter::write_events() {

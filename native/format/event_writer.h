@@ -35,10 +35,6 @@ private:
     void find_lanes();
     void add_place(uint32_t track, std::string tid);
     void number_owners();
-    void write_name(std::string_view what, const std::string& place, const std::string& members);
-    void write_process(const trace::Process& process);
-    void write_track(uint32_t track, size_t lane);
-    std::string track_members(const trace::Track& track, size_t lane) const;
 
     void enter_track();
     void write_event(size_t row);
@@ -62,7 +58,6 @@ private:
     std::vector<OpenCall> open_calls_;
     uint64_t next_external_id_ = 1, next_python_id_ = 1;
     size_t next_forward_ = 0, next_backward_ = 0;
-    int64_t names_at_ns_ = 0;
     bool first_event_ = true, first_arg_ = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace kinetograph::format {
 
@@ -78,6 +79,14 @@ std::optional<int64_t> to_int64(std::string_view token) {
     const char* last = token.data() + token.size();
     const auto [end, error] = std::from_chars(token.data(), last, value);
     if (error != std::errc{} || end != last) return std::nullopt;
+    return value;
+}
+
+std::optional<double> to_double(std::string_view token) {
+    double value = 0;
+    const char* last = token.data() + token.size();
+    const auto [end, error] = std::from_chars(token.data(), last, value);
+    if (error != std::errc{} || end != last || !std::isfinite(value)) return std::nullopt;
     return value;
 }
 

@@ -16,4 +16,7 @@ std::optional<int64_t> to_int64(std::string_view token);
 // From microseconds with any decimals and exponent, to the nearest one. Nothing beyond largest_time_ns.
 std::optional<int64_t> to_nanoseconds(std::string_view token);
 
+// Nothing for what is no number, or larger than a double can be.
+std::optional<double> to_double(std::string_view token);
+
 }  // namespace kinetograph::format

@@ -177,6 +177,19 @@ void append_unescaped(std::string& out, std::string_view text) {
     }
 }
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+void append_utf8(std::string& out, std::string_view text) {
+    while (!text.empty()) text.remove_prefix(append_wide(out, text));
+}
+
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     append_escaped(out, text);

@@ -22,6 +22,11 @@ void append_unescaped(std::string& out, std::string_view text);
 
 std::string quoted(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
+// Appends `text` with U+FFFD for each byte that belongs to no UTF-8 character.
+void append_utf8(std::string& out, std::string_view text);
+
 namespace detail {
 
 inline uint64_t load_eight(const char* at) {

@@ -159,14 +159,18 @@ void TraceFiller::add_end(const ParsedEvent& event) {
         return skip("that end what did not begin");
     const uint32_t row = open_begins_[track].back();
     open_begins_[track].pop_back();
-    trace_.duration_ns[row] = std::max<int64_t>(*event.start_ns - trace_.start_ns[row], 0);
-    if (event.members.empty()) return;
-    std::string members(trace_.args_of(row));
-    if (!members.empty()) members += ',';
-    members += event.members;
+    end_span(row, *event.start_ns, event.members);
+}
+
+void TraceFiller::end_span(uint32_t row, int64_t end_ns, std::string_view members) {
+    trace_.duration_ns[row] = std::max<int64_t>(end_ns - trace_.start_ns[row], 0);
+    if (members.empty()) return;
+    std::string all(trace_.args_of(row));
+    if (!all.empty()) all += ',';
+    all += members;
     trace_.fill<trace::TextRange>(trace_.args, {});
-    trace_.args[row] = {trace_.args_text.size(), members.size()};
-    trace_.args_text.append(members.data(), members.size());
+    trace_.args[row] = {trace_.args_text.size(), all.size()};
+    trace_.args_text.append(all.data(), all.size());
 }
 
 // Kineto's own flows follow from correlation ids and sequence numbers; they are made again when written.

@@ -1,6 +1,7 @@
 // Turns parsed events into rows of a Trace, and what only the JSON has into links, names and notes.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -17,6 +18,21 @@ public:
     explicit TraceFiller(const trace::Storage& storage);
 
     void add(const ParsedEvent& event);
+    // For formats whose events are not Kineto's: adds a row whatever it is called, and returns it. The event
+    // has a time.
+    uint32_t add_event(const ParsedEvent& event, trace::EventKind kind) {
+        add_row(event, kind);
+        return static_cast<uint32_t>(trace_.size() - 1);
+    }
+    // Ends a span that was added without its duration, with arguments known only now.
+    void end_span(uint32_t row, int64_t end_ns, std::string_view members);
+    // It has no end in the file.
+    void leave_open(uint32_t row) {
+        open_begins_.resize(std::max<size_t>(open_begins_.size(), 1));
+        open_begins_[0].push_back(row);
+    }
+    void skip(const std::string& what, size_t count = 1) { skipped_[what] += count; }
+    const trace::Trace& trace() const { return trace_; }
     // A file of ours says where its tracks run; in others the categories tell.
     void trust_track_arguments() { has_track_arguments_ = true; }
     void add_note(std::string kind, std::string text) {
@@ -49,7 +65,6 @@ private:
     void add_flow(const ParsedEvent& event);
     void add_name(const ParsedEvent& event);
     void add_thread_name(const ParsedEvent& event, uint32_t track);
-    void skip(const std::string& what) { ++skipped_[what]; }
     uint8_t category_of(const StringToken& token);
     std::string text_of(const StringToken& token);
     bool take_window(const ParsedEvent& event);

@@ -134,6 +134,12 @@ void move_links(Trace& trace, const Column<uint32_t>& from) {
 
 }  // namespace
 
+int64_t first_start_ns(const Trace& trace) {
+    int64_t first = trace.window_end_ns != 0 ? trace.window_start_ns : INT64_MAX;
+    each_row(trace, [&](size_t row) { first = std::min(first, trace.start_ns[row]); });
+    return first == INT64_MAX ? 0 : first;
+}
+
 void sort_events(Trace& trace) {
     if (is_ordered(trace)) return;
     const Column<uint32_t> from = ordered_rows(trace);

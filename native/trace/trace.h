@@ -144,6 +144,9 @@ void each_row(const Trace& trace, Visit&& visit) {
     }
 }
 
+// Begin of the window or of the first event, whichever is earlier; 0 when there is neither.
+int64_t first_start_ns(const Trace& trace);
+
 // Puts the rows in the order the class comment promises; linear when they already are.
 void sort_events(Trace& trace);
 

@@ -34,6 +34,17 @@ def test_ten_million_scopes_stay_under_256_mib_through_stop_and_write(tmp_path: 
     assert told["left"] < 16 * MIB
 
 
+@pytest.mark.slow
+def test_ten_million_scopes_stream_into_a_perfetto_trace(tmp_path: Path) -> None:
+    path = tmp_path / "trace.pftrace"
+    told = run_program("ten_million_scopes", 10_000_000, 256 * MIB, path)
+    assert told["events"] == 10_000_000
+    assert told["written_peak"] < 256 * MIB
+    assert path.stat().st_size < 40 * 10_000_000
+    assert len(kg.load(path)) == 10_000_000
+    path.unlink()
+
+
 def count_lines(path: Path, text: bytes) -> int:
     with open(path, "rb") as file:
         return sum(text in line for line in file)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "format/chrome_json.h"
+#include "format/perfetto.h"
 #include "trace/trace.h"
 #include "trace/track_index.h"
 
@@ -56,13 +57,27 @@ inline std::string written(const trace::Trace& trace) {
     return sink.text;
 }
 
+inline std::string written_perfetto(const trace::Trace& trace) {
+    StringSink sink;
+    format::write_perfetto(trace, sink);
+    return sink.text;
+}
+
 // Gives the text in pieces of `piece` bytes.
-inline trace::Trace read(std::string_view text, size_t piece = 1 << 20) {
-    return format::read_chrome_json([&] {
+inline format::Source in_pieces(std::string_view& text, size_t piece) {
+    return [&text, piece] {
         const std::string_view next = text.substr(0, piece);
         text.remove_prefix(next.size());
         return next;
-    });
+    };
+}
+
+inline trace::Trace read(std::string_view text, size_t piece = 1 << 20) {
+    return format::read_chrome_json(in_pieces(text, piece));
+}
+
+inline trace::Trace read_perfetto(std::string_view bytes, size_t piece = 1 << 20) {
+    return format::read_perfetto(in_pieces(bytes, piece));
 }
 
 }  // namespace kinetograph::test

@@ -25,10 +25,10 @@ VERBS = {
     "demo": Verb("demo", "Profile a small program and show what comes out."),
     "summary": Verb("summary", "Print where the time went in TRACE."),
     "convert": Verb("convert", "Rewrite trace A as B, in the format of B's suffix."),
+    "view": Verb("view", "Open TRACE in Perfetto's UI, in the browser."),
     "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
     "run": Verb("later", "Profile a Python program from start to end (not available yet)."),
-    "view": Verb("later", "Open TRACE in a viewer (not available yet)."),
     "merge": Verb("later", "Make one trace of those in DIR (not available yet)."),
     "build": Verb("later", "Build the part for an installed framework (not available yet)."),
     "capture": Verb("later", "Profile running processes (not available yet)."),
@@ -101,7 +101,8 @@ def main() -> None:
     Examples:
       kinetograph demo                        see what it does, in a second
       kinetograph summary trace.json.gz       where did the time go
-      kinetograph convert trace.json trace.json.gz
+      kinetograph convert trace.json trace.pftrace
+      kinetograph view trace.pftrace          look at it in Perfetto's UI
       kinetograph doctor                      what can be recorded here
 
     \b

@@ -23,7 +23,7 @@ def convert(source: Path, target: Path) -> None:
 
     \b
     Example:
-      kinetograph convert trace.json trace.json.gz
+      kinetograph convert trace.json trace.pftrace
     """
     saver_for(target)  # a wrong suffix is told before a large file is read
     load(stdin_for_dash(source)).save(target)

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from kinetograph.checks import path_text
-from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.errors import KinetographError
 
 __all__ = ["require_known_suffix", "saver_for", "saver_named"]
 
@@ -16,9 +16,12 @@ Saver = Callable[[Any, str | PathLike[str]], None]
 _SAVERS = {
     ".json": "kinetograph.export.chrome",
     ".json.gz": "kinetograph.export.chrome",
+    ".pftrace": "kinetograph.export.perfetto",
+    ".pftrace.gz": "kinetograph.export.perfetto",
+    ".perfetto-trace": "kinetograph.export.perfetto",
+    ".perfetto-trace.gz": "kinetograph.export.perfetto",
     ".folded": "kinetograph.export.stacks",
 }
-_LATER = (".pftrace", ".perfetto-trace")
 
 
 def saver_for(path: str | PathLike[str]) -> Saver:
@@ -40,9 +43,7 @@ def _module_for(name: str) -> str:
     for suffix, module in _SAVERS.items():
         if name.endswith(suffix):
             return module
-    known = " or ".join(_SAVERS)
-    if name.endswith(_LATER):
-        raise NotAvailable(f"cannot write {name!r}: this format is not available yet", hint=f"write {known}")
+    known = ", ".join([*_SAVERS][:-1]) + " or " + [*_SAVERS][-1]
     raise KinetographError(
         f"cannot write {name!r}: expected a path that ends in {known}", hint=f"name it {name + '.json'!r}"
     )

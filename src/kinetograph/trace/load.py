@@ -16,10 +16,12 @@ __all__ = ["load"]
 
 _PIECE_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
+_PACKET = 0x0A
+"""The first byte of a Perfetto trace; in JSON a line feed, which may stand before the text."""
 
 
 def load(path: str | PathLike[str]) -> Trace:
-    """Read a trace: Chrome JSON as Kinetograph, PyTorch and others write it, plain or gzipped.
+    """Read a trace, plain or gzipped: Chrome JSON as we, PyTorch and others write it, or a `.pftrace`.
 
     >>> kg.load("trace.json.gz").events[0].name
     'aten::add_'
@@ -27,11 +29,26 @@ def load(path: str | PathLike[str]) -> Trace:
     name = path_text("path", path)
     try:
         with open(name, "rb") as file:
-            return Trace(_native.Trace.read_chrome_json(_reader(file)))
+            return _read(_reader(file))
     except _native.ParseError as error:
         raise _no_trace(name, *error.args) from None
     except OSError as error:
         raise KinetographError(f"cannot read {name!r}: {error.strerror or error}") from error
+
+
+def _read(read: Callable[[], bytes]) -> Trace:
+    first = read()
+    parse = _native.Trace.read_perfetto if _is_perfetto(first) else _native.Trace.read_chrome_json
+    pieces = [first]
+    return Trace(parse(lambda: pieces.pop() if pieces else read()))
+
+
+def _is_perfetto(first: bytes) -> bool:
+    if not first or first[0] != _PACKET:
+        return False
+    # A packet of 91 or 123 bytes looks like a bracket on the second line: what follows it decides.
+    text = first.lstrip(b" \t\r\n")
+    return text[:1] not in (b"{", b"[") or text[1:].lstrip(b" \t\r\n")[:1] not in (b'"', b"{", b"]", b"}")
 
 
 def _reader(file: BufferedReader) -> Callable[[], bytes]:
@@ -48,5 +65,6 @@ def _no_trace(path: str, reason: str, offset: int) -> TraceFormatError:
     return TraceFormatError(
         f"{path!r} is no trace: {reason}, at byte {offset} of the text",
         offset=offset,
-        hint="expected Chrome trace JSON; was the program that wrote it stopped before it was done?",
+        hint="expected Chrome trace JSON or a Perfetto trace; "
+        "was the program that wrote it stopped before it was done?",
     )

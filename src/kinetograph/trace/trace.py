@@ -147,7 +147,7 @@ class Trace:
         return report("key_averages")(self, *options)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the trace in the format of the suffix: `.json`, `.json.gz`, or `.folded` stacks."""
+        """Write the trace in the format of the suffix: `.json` or `.pftrace`, also with `.gz`; `.folded`."""
         saver_for(path)(self, path)
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from kinetograph.cli import main
@@ -24,5 +25,14 @@ def test_an_unknown_suffix_is_an_error_and_writes_nothing(tmp_path: Path) -> Non
     gpu_trace().save(source)
     result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / "b.xyz")])
     assert result.exit_code == 1
-    assert "ends in .json or .json.gz" in result.stderr
+    assert "ends in .json, .json.gz, " in result.stderr
     assert list(tmp_path.iterdir()) == [source]
+
+
+@pytest.mark.parametrize("suffix", [".pftrace", ".perfetto-trace", ".pftrace.gz"])
+def test_there_and_back_through_perfettos_format_is_the_same_json(tmp_path: Path, suffix: str) -> None:
+    source, between, target = tmp_path / "a.json", tmp_path / f"b{suffix}", tmp_path / "a2.json"
+    gpu_trace().save(source)
+    for pair in ((source, between), (between, target)):
+        assert CliRunner().invoke(main, ["convert", *map(str, pair)]).exit_code == 0
+    assert target.read_text().replace("a2.json", "a.json") == source.read_text()

@@ -60,7 +60,7 @@ def test_it_is_saved_as_often_as_you_like(result: kg.ProfilerResult, tmp_path: P
 
 
 def test_a_suffix_that_is_not_known_is_an_error(result: kg.ProfilerResult, tmp_path: Path) -> None:
-    with pytest.raises(kg.KinetographError, match=r"expected a path that ends in \.json or \.json\.gz"):
+    with pytest.raises(kg.KinetographError, match=r"ends in \.json, \.json\.gz, \.pftrace"):
         result.save(tmp_path / "trace.txt")
     assert list(tmp_path.iterdir()) == []
 

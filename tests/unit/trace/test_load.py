@@ -13,6 +13,7 @@ import pytest
 
 from kinetograph.errors import KinetographError, TraceFormatError
 from kinetograph.trace import DeviceType, EventKind, Trace, load
+from protobuf import message, number
 from sample_traces import contents, gpu_trace
 
 
@@ -184,3 +185,82 @@ def test_a_trace_can_come_through_a_pipe(tmp_path: Path, suffix: str) -> None:
             [sys.executable, "-c", program], stdin=cat.stdout, capture_output=True, text=True, check=True
         )
     assert done.stdout == "3\n"
+
+
+@pytest.mark.parametrize("suffix", [".pftrace", ".pftrace.gz"])
+def test_perfetto_traces_are_known_by_their_bytes(tmp_path: Path, suffix: str) -> None:
+    gpu_trace().save(tmp_path / f"trace{suffix}")
+    (tmp_path / f"trace{suffix}").rename(tmp_path / "trace.json")
+    assert contents(load(tmp_path / "trace.json")) == contents(gpu_trace())
+
+
+@pytest.mark.parametrize("space", ["\n", "\n\n  ", "\n\t"])
+@pytest.mark.parametrize("text", ['{ "traceEvents": []}', "[]", '[\n{"ph": "X", "ts": 1}]'])
+def test_json_may_begin_with_the_byte_that_a_perfetto_trace_begins_with(
+    tmp_path: Path, space: str, text: str
+) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(space + text)
+    assert len(load(path)) <= 1
+
+
+@pytest.mark.parametrize("length", [91, 123])
+def test_a_packet_that_is_as_long_as_a_bracket_is_no_json(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "trace.pftrace"
+    text = bytes([0x0A, length]) + message(998, bytes(length - 3))
+    assert text[1] in b"[{"
+    path.write_bytes(text)
+    assert "unread" in [note.kind for note in load(path).notes]
+
+
+def test_a_malformed_perfetto_trace_gets_byte_reason_and_hint(tmp_path: Path) -> None:
+    path = tmp_path / "trace.pftrace"
+    gpu_trace().save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])
+    with pytest.raises(TraceFormatError, match="a packet that is longer than the rest of the file") as caught:
+        load(path)
+    assert caught.value.offset is not None
+    assert len(whole) - 100 < caught.value.offset < len(whole)
+    assert "hint:" in str(caught.value)
+
+
+def packet(content: bytes) -> bytes:
+    """On a sequence of its own, as writers of other programs make them."""
+    return message(1, content + number(10, 7))
+
+
+def event(time: int, kind: int, track: int, more: bytes = b"") -> bytes:
+    return packet(number(8, time) + message(11, number(9, kind) + number(11, track) + more))
+
+
+def test_the_simple_part_of_a_foreign_perfetto_trace_is_read(tmp_path: Path) -> None:
+    wall_ns = 1_700_000_000_000_000_000
+    clocks = message(1, number(1, 6) + number(2, 1_000)) + message(1, number(1, 1) + number(2, wall_ns))
+    path = tmp_path / "foreign.pftrace"
+    path.write_bytes(
+        packet(message(6, clocks))
+        + packet(message(60, number(1, 55) + message(3, number(1, 42) + message(6, b"server"))))
+        + packet(
+            message(60, number(1, 56) + message(4, number(1, 42) + number(2, 43) + message(5, b"worker")))
+        )
+        + packet(message(60, number(1, 57) + number(5, 55) + message(2, b"bytes") + message(8, b"")))
+        + event(2_000, 1, 56, message(23, b"outer") + message(4, message(10, b"key") + number(4, 5)))
+        + event(2_200, 4, 57, number(30, 12))
+        + event(2_500, 2, 56)
+        + event(2_600, 1, 56, message(23, b"open"))
+        + event(2_700, 2, 57)
+        + packet(message(66, b""))
+    )
+    trace = load(path)
+    assert [(event.name, event.start_ns, event.duration_ns, event.args) for event in trace.events] == [
+        ("outer", wall_ns + 1_000, 500, {"key": 5}),
+        ("open", wall_ns + 1_600, 0, {}),
+        ("bytes", wall_ns + 1_200, 0, {"value": 12}),
+    ]
+    assert [event.finished for event in trace.events] == [True, False, True]
+    assert (trace.events[0].process_id, trace.events[0].track.name) == (42, "worker")
+    assert trace.processes[0].name == "server"
+    (note,) = trace.notes
+    assert "1 of packets with field 66" in note.text
+    assert "1 that end what did not begin" in note.text

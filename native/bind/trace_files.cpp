@@ -1,23 +1,21 @@
-#include "bind/chrome_json.h"
+#include "bind/trace_files.h"
 
 #include "bind/gil.h"
 #include "bind/sinks.h"
 #include "bind/text.h"
 #include "bind/trace.h"
 #include "format/chrome_json.h"
+#include "format/perfetto.h"
 
 namespace nb = nanobind;
 
 namespace kinetograph::bind {
 
-void write_trace(TraceObject& self, nb::object target, nb::str trace_name) {
-    const std::string name = from_python(trace_name);
-    write_blocks(self, target, [&name](const trace::Trace& trace, format::Sink& sink) {
-        format::write_chrome_json(trace, sink, name);
-    });
-}
+namespace {
 
-nb::object read_trace(nb::object read, std::string directory) {
+// Calls parse(source, storage) without the GIL.
+template <class Parse>
+nb::object read_from(nb::object read, std::string directory, Parse&& parse) {
     nb::object piece;  // keeps the bytes alive until the next ones
     const format::Source source = [&]() -> std::string_view {
         const WithGil gil;
@@ -27,9 +25,30 @@ nb::object read_trace(nb::object read, std::string directory) {
     };
     trace::Trace trace = [&] {
         const WithoutGil no_gil;
-        return format::read_chrome_json(source, trace::Storage{std::move(directory)});
+        return parse(source, trace::Storage{std::move(directory)});
     }();
     return wrap_trace(std::move(trace));
+}
+
+}  // namespace
+
+void write_chrome_json(TraceObject& self, nb::object target, nb::str trace_name) {
+    const std::string name = from_python(trace_name);
+    write_blocks(self, target, [&name](const trace::Trace& trace, format::Sink& sink) {
+        format::write_chrome_json(trace, sink, name);
+    });
+}
+
+void write_perfetto(TraceObject& self, nb::object target) {
+    write_blocks(self, target, format::write_perfetto);
+}
+
+nb::object read_chrome_json(nb::object read, std::string directory) {
+    return read_from(read, std::move(directory), format::read_chrome_json);
+}
+
+nb::object read_perfetto(nb::object read, std::string directory) {
+    return read_from(read, std::move(directory), format::read_perfetto);
 }
 
 void bind_parse_error(nb::module_& module) {

@@ -1,0 +1,115 @@
+// Perfetto's format: the encoder, lanes that close in time, and what malformed bytes are told.
+#include "check.h"
+#include "format/lanes.h"
+#include "format/perfetto_values.h"
+#include "format/proto_buffer.h"
+#include "format/proto_reader.h"
+#include "traces.h"
+
+using namespace kinetograph;
+using namespace kinetograph::test;
+
+namespace {
+
+std::string reason_for(std::string_view bytes, size_t* offset = nullptr) {
+    try {
+        read_perfetto(bytes);
+    } catch (const format::ParseError& error) {
+        if (offset != nullptr) *offset = error.offset;
+        return error.what();
+    }
+    return "";
+}
+
+trace::Trace crossing() {
+    return trace_of({{"a", 0, 10}, {"b", 5, 15}, {"c", 5, 5}, {"d", 20, 30, 1}});
+}
+
+}  // namespace
+
+TEST(a_long_message_moves_to_make_room_for_its_length) {
+    format::ProtoBuffer buffer;
+    const std::string inside(1000, 'x');
+    buffer.message(1, [&] { buffer.message(2, [&] { buffer.text(3, inside); }); });
+    format::ProtoField field;
+    format::ProtoReader outer(buffer.bytes(), 0);
+    CHECK(outer.next(field) && field.number == 1);
+    format::ProtoReader middle(field);
+    CHECK(middle.next(field) && field.number == 2);
+    format::ProtoReader inner(field);
+    CHECK(inner.next(field) && field.number == 3 && field.bytes == inside);
+    CHECK(field.offset == buffer.bytes().size() - inside.size());
+    CHECK(!inner.next(field));
+}
+
+TEST(numbers_of_all_sizes_come_back) {
+    for (const uint64_t value : {uint64_t(0), uint64_t(127), uint64_t(128), UINT64_MAX}) {
+        format::ProtoBuffer buffer;
+        buffer.number(500, value);
+        buffer.fixed64(1, value);
+        format::ProtoReader reader(buffer.bytes(), 0);
+        format::ProtoField field;
+        CHECK(reader.next(field) && field.number == 500 && field.value == value);
+        CHECK(reader.next(field) && field.number == 1 && field.value == value);
+    }
+}
+
+TEST(lanes_close_in_order_of_time) {
+    format::Lanes lanes;
+    CHECK(lanes.lane_of(0, 10) == 0);
+    CHECK(lanes.lane_of(1, 20) == 1);
+    CHECK(lanes.lane_of(2, 5) == 0);
+    std::string closed;
+    const auto note = [&](size_t lane, int64_t end_ns) {
+        closed += std::to_string(lane) + "@" + std::to_string(end_ns) + " ";
+    };
+    lanes.close_until(9, note);
+    lanes.close_until(100, note);
+    CHECK(closed == "0@5 0@10 1@20 ");
+}
+
+TEST(a_lane_that_is_deep_enough_takes_no_more) {
+    format::Lanes lanes(2);
+    CHECK(lanes.lane_of(0, 10) == 0);
+    CHECK(lanes.lane_of(1, 9) == 0);
+    CHECK(lanes.lane_of(2, 8) == 1);
+}
+
+TEST(crossing_spans_come_back_on_their_track) {
+    const trace::Trace trace = read_perfetto(written_perfetto(crossing()));
+    CHECK(trace.size() == 4);
+    CHECK(trace.tracks.size() == 2);
+    CHECK(trace.duration_ns[1] == 10);
+    CHECK(trace.duration_ns[2] == 0);
+    CHECK(written_perfetto(trace) == written_perfetto(crossing()));
+}
+
+TEST(numbers_are_spelled_as_python_spells_them) {
+    using format::perfetto::json_of;
+    CHECK(json_of(0.1) == "0.1");
+    CHECK(json_of(5.0) == "5.0");
+    CHECK(json_of(1e16) == "1e+16");
+    CHECK(json_of(-0.0) == "-0.0");
+    CHECK(json_of(1e-7) == "1e-07");
+    CHECK(json_of(123456789.125) == "123456789.125");
+}
+
+TEST(malformed_bytes_get_place_and_reason) {
+    size_t offset = 0;
+    CHECK(reason_for("hello", &offset) == "expected a packet of a Perfetto trace" && offset == 0);
+    const std::string whole = written_perfetto(crossing());
+    CHECK(reason_for(whole.substr(0, whole.size() - 3), &offset).starts_with("a packet that is longer"));
+    CHECK(offset < whole.size() && offset + 40 > whole.size());
+    CHECK(reason_for(std::string_view("\x0a\x01\x58", 3)) ==
+          "a number that goes on behind the end of its message");
+    CHECK(reason_for(std::string_view("\x0a\x02\x5a\x05", 4)) == "a field that is longer than its message");
+    CHECK(reason_for(std::string_view("\x0a\x01\x0b", 3)) == "a field of a kind that protobuf does not have");
+    CHECK(reason_for(std::string_view("\x0a\x02\x00\x00", 4)) == "a field without a number");
+}
+
+TEST(any_part_of_a_file_is_refused_or_read_without_harm) {
+    const std::string whole = written_perfetto(crossing());
+    for (size_t size = 0; size < whole.size(); ++size) reason_for(std::string_view(whole).substr(0, size));
+}
+
+CHECK_MAIN
