@@ -1,6 +1,7 @@
 #include "format/perfetto_places.h"
 
 #include "format/json_text.h"
+#include "format/kineto_words.h"
 
 namespace kinetograph::format::perfetto {
 
@@ -49,6 +50,7 @@ Places::Track Places::read(const ProtoField& descriptor, uint64_t& uuid) {
 void Places::describe(const ProtoField& descriptor) {
     uint64_t uuid = 0;
     Track track = read(descriptor, uuid);
+    if (track.process_pid) processes_.try_emplace(std::to_string(*track.process_pid), uuid);
     tracks_.try_emplace(uuid, std::move(track));
 }
 
@@ -107,19 +109,18 @@ Place Places::foreign(uint64_t uuid) {
     place.tid = track.tid           ? std::to_string(*track.tid)
                 : track.process_pid ? std::to_string(0)
                                     : quoted("track " + std::to_string(uuid));
-    for (const auto& [other, process] : tracks_) {
-        if (!process.process_pid || std::to_string(*process.process_pid) != place.pid) continue;
-        name("process_name", place, process.process_name);
-        name("process_labels", place, process.labels);
-        break;
+    if (const auto process = processes_.find(place.pid); process != processes_.end()) {
+        const Track& described = tracks_[process->second];
+        name("process_name", place, described.process_name);
+        name("process_labels", place, described.labels);
     }
     const std::string& shown = track.tid ? track.thread_name : track.name;
-    name(shown.empty() ? "kinetograph_thread" : "thread_name", place, shown);
+    name(shown.empty() ? unnamed_thread : "thread_name", place, shown);
     return place;
 }
 
 void Places::name(std::string_view what, const Place& place, const std::string& text) {
-    if (text.empty() && what != "kinetograph_thread") return;
+    if (text.empty() && what != unnamed_thread) return;
     ParsedEvent event;
     event.phase = 'M';
     event.name.inside = what;

@@ -46,6 +46,7 @@ private:
 
     TraceFiller& filler_;
     std::unordered_map<uint64_t, Track> tracks_;
+    std::unordered_map<std::string, uint64_t> processes_;  // tracks, by pid as it stands in JSON
     std::unordered_map<uint64_t, Place> places_;
     uint64_t first_numbered_ = 0, last_numbered_ = 0;
 };

@@ -6,9 +6,13 @@ namespace kinetograph::format::perfetto {
 
 namespace {
 
-// Sums of whatever a file holds wrap; who uses a time checks that it is in range.
+// What a file holds may be any number: this wraps, and who uses a time checks that it is in range.
 int64_t sum(int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+int64_t difference(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
 struct ClockReading {
@@ -122,7 +126,7 @@ void Sequence::read_clocks(const ProtoField& message, Clocks& shared) {
         }
     }
     for (const ClockReading& reading : readings) {
-        const int64_t offset = sum(wall_ns.value_or(reading.ns()), -reading.ns());
+        const int64_t offset = difference(wall_ns.value_or(reading.ns()), reading.ns());
         if (reading.is_private()) {
             clocks[reading.id] = {reading.is_incremental, reading.unit_ns, reading.ns(), offset};
         } else {

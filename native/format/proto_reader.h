@@ -61,7 +61,7 @@ public:
         for (int shift = 0; shift < 70; shift += 7) {
             if (at_ == end_) fail("a number that goes on behind the end of its message");
             const auto byte = static_cast<uint8_t>(*at_++);
-            value |= static_cast<uint64_t>(byte & 0x7F) << (shift < 64 ? shift : 63);
+            value |= static_cast<uint64_t>(byte & 0x7F) << shift;
             if (byte < 0x80) return value;
         }
         fail("a number of more than ten bytes");

@@ -48,6 +48,6 @@ def demo(output: Path) -> None:
 def _how_to_open(trace_path: Path) -> str:
     return (
         f"\nTrace: {trace_path.resolve()}\n"
-        "Open it at https://ui.perfetto.dev (drag the file onto the page) or at chrome://tracing (Load).\n"
+        f"Look at it: {as_called()} view {trace_path}, or drag the file onto https://ui.perfetto.dev.\n"
         f"The table again: {as_called()} summary {trace_path}"
     )
