@@ -84,6 +84,7 @@ struct Recording {
         clock = other.clock;
         window = other.window;
         pid = other.pid;
+        std::swap(process_name, other.process_name);
         tick_source = other.tick_source;
         is_recovered = other.is_recovered;
         std::swap(notes, other.notes);
@@ -99,6 +100,7 @@ struct Recording {
     base::ClockFit clock;
     Window window;
     int64_t pid = 0;
+    std::string process_name;  // empty: "python"
     base::TickSource tick_source = base::tick_source;
     bool is_recovered = false;  // the end of the window is not known, only the last event in it
     std::function<std::string_view(uint32_t)> names;
