@@ -6,10 +6,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cerrno>
-#include <system_error>
-
 #include "bind/gil.h"
+#include "bind/os_errors.h"
 #include "bind/python_thread.h"
 #include "bind/trace.h"
 #include "format/json_check.h"
@@ -24,18 +22,6 @@ namespace kinetograph::bind {
 namespace {
 
 using record::Recorder;
-
-// Failures of the file system keep their number and file, as Python's own OSError does.
-template <class Work>
-auto with_os_errors(const std::string& path, Work&& work) {
-    try {
-        return work();
-    } catch (const std::system_error& error) {
-        errno = error.code().value();
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
-        throw nb::python_error();
-    }
-}
 
 uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_at_limit, uint64_t ring_bytes,
                        int64_t ring_ns, std::string spill_directory, std::string session_directory) {
@@ -60,16 +46,6 @@ nb::object stop_session(uint64_t id, uint32_t scopes) {
                                   {scopes, Recorder::scope_cost_ns(), format::clean_members});
     }();
     return wrap_trace(std::move(trace));
-}
-
-nb::object recover(const std::string& path) {
-    return with_os_errors(path, [&] {
-        trace::Trace trace = [&] {
-            const WithoutGil unlocked;
-            return trace::build_trace(record::recover_session_file(path), {0, 0, format::clean_members});
-        }();
-        return wrap_trace(std::move(trace));
-    });
 }
 
 bool join_session(uint64_t id) {
@@ -134,7 +110,6 @@ void bind_sessions(nb::module_& module) {
     module.def("join_session", &join_session, "session"_a);
     module.def("leave_session", [](uint64_t id) { return Recorder::instance().leave(id); }, "session"_a);
     module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));
-    module.def("recover", &recover, "path"_a, nb::sig("def recover(path: str) -> Trace"));
     module.def("is_recording", &is_recording);
     module.def("record_device_event", &record_device_event, "name"_a, "category"_a, "start_ns"_a, "end_ns"_a,
                "device_type"_a, "device_index"_a, "resource"_a, "correlation"_a, "args"_a);
