@@ -22,12 +22,12 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "run": Verb("run", "Profile a Python program and all its processes, from start to end."),
     "demo": Verb("demo", "Profile a small program and show what comes out."),
     "summary": Verb("summary", "Print where the time went in TRACE."),
     "convert": Verb("convert", "Rewrite trace A as B, in the format of B's suffix."),
     "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
-    "run": Verb("later", "Profile a Python program from start to end (not available yet)."),
     "view": Verb("later", "Open TRACE in a viewer (not available yet)."),
     "merge": Verb("later", "Make one trace of those in DIR (not available yet)."),
     "build": Verb("later", "Build the part for an installed framework (not available yet)."),
