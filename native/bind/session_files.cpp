@@ -19,9 +19,10 @@ namespace kinetograph::bind {
 namespace {
 
 nb::object recover(const std::string& path, bool is_never_stopped, std::string boot_id,
-                   int64_t wall_offset_ns, uint64_t memory_limit_bytes, std::string spill_directory) {
+                   int64_t wall_offset_ns, int64_t ended_raw_ns, uint64_t memory_limit_bytes,
+                   std::string spill_directory) {
     const record::RecoverOptions options{is_never_stopped, std::move(boot_id), wall_offset_ns,
-                                         memory_limit_bytes, std::move(spill_directory)};
+                                         ended_raw_ns,     memory_limit_bytes, std::move(spill_directory)};
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
             const WithoutGil unlocked;
@@ -57,11 +58,13 @@ uint64_t trim_session_file(const std::string& path) {
 }  // namespace
 
 void bind_session_files(nb::module_& module) {
-    module.def("recover", &recover, "path"_a, nb::kw_only(), "is_never_stopped"_a = false, "boot_id"_a = "",
-               "wall_offset_ns"_a = 0, "memory_limit_bytes"_a = uint64_t(1) << 30, "spill_directory"_a = "",
-               nb::sig("def recover(path: str, *, is_never_stopped: bool = False, boot_id: str = '', "
-                       "wall_offset_ns: int = 0, memory_limit_bytes: int = 1073741824, "
-                       "spill_directory: str = '') -> Trace"));
+    module.def(
+        "recover", &recover, "path"_a, nb::kw_only(), "is_never_stopped"_a = false, "boot_id"_a = "",
+        "wall_offset_ns"_a = 0, "ended_raw_ns"_a = 0, "memory_limit_bytes"_a = uint64_t(1) << 30,
+        "spill_directory"_a = "",
+        nb::sig("def recover(path: str, *, is_never_stopped: bool = False, boot_id: str = '', "
+                "wall_offset_ns: int = 0, ended_raw_ns: int = 0, memory_limit_bytes: int = 1073741824, "
+                "spill_directory: str = '') -> Trace"));
     module.def("session_file_info", &session_file_info, "path"_a,
                nb::sig("def session_file_info(path: str) -> dict[str, typing.Any]"));
     module.def("trim_session_file", &trim_session_file, "path"_a);

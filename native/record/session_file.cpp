@@ -253,9 +253,12 @@ base::MeasuredAnchor far_anchor(const SessionFileHeader& header, const base::Clo
     return {latest.ticks > header.start.ticks ? latest : header.start, 4 * header.start_uncertainty_ticks};
 }
 
-// When the interpreter ended, if that is in the file and no nonsense: within ten years of the start.
-uint64_t plausible_end(const SessionFileHeader& header, const base::ClockFit& clock) {
-    const uint64_t ended = header.ended.load(std::memory_order_relaxed);
+// When the process ended, if somebody knows and it is no nonsense: within ten years of the start.
+uint64_t plausible_end(const SessionFileHeader& header, const base::ClockFit& clock, int64_t ended_raw_ns) {
+    uint64_t ended = header.ended.load(std::memory_order_relaxed);
+    if (ended_raw_ns > header.start.raw_ns)
+        ended = std::max(ended, header.start.ticks + uint64_t(double(ended_raw_ns - header.start.raw_ns) /
+                                                              clock.ns_per_tick()));
     const double ns = double(int64_t(ended - header.start.ticks)) * clock.ns_per_tick();
     return ended > header.start.ticks && ns < 3e17 ? ended : 0;
 }
@@ -374,8 +377,9 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
         recording.clock.shift_wall(options.wall_offset_ns - wall_offset_ns(header.start));
     // A moment after the last sign of life, so that the scope begun last lies inside the one around it.
     const auto moment = uint64_t(1000.0 / recording.clock.ns_per_tick());
-    const uint64_t latest_sign = latest_tick(recording, std::max({header.start.ticks, found.latest.ticks,
-                                                                  plausible_end(header, recording.clock)}));
+    const uint64_t known_end = plausible_end(header, recording.clock, options.ended_raw_ns);
+    const uint64_t latest_sign =
+        latest_tick(recording, std::max({header.start.ticks, found.latest.ticks, known_end}));
     const uint64_t keep_from = header.keep_from.load(std::memory_order_relaxed);
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};

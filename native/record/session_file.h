@@ -63,6 +63,8 @@ struct RecoverOptions {
     // one of them, so that a step of the wall clock does not move them against each other.
     std::string boot_id;
     int64_t wall_offset_ns = 0;
+    // When the process ended, by CLOCK_MONOTONIC_RAW; 0: not known, and it ends with its last sign of life.
+    int64_t ended_raw_ns = 0;
     size_t memory_limit_bytes = size_t(1) << 30;
     std::string spill_directory;
 };

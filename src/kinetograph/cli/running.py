@@ -45,10 +45,8 @@ class RunReport:
     def _save(self, started: ProgramRun, ending: Ending) -> None:
         with progress(self._is_quiet) as tell:
             trace, running = made_trace(
-                started.directory, started.settings, tell, wait_seconds=self._wait_seconds
+                started.directory, started.settings, tell, ending=ending, wait_seconds=self._wait_seconds
             )
-            if ending.signal:
-                trace.add_note("ended", f"the program, process {ending.pid}, {ending}")
             tell(f"writing {counted(len(trace), 'event')} to {self._path}")
             trace.save(self._path)
         with suppress(OSError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kinetograph import _native
@@ -12,7 +13,15 @@ from kinetograph.errors import KinetographError
 from kinetograph.run.directory import RunDirectory
 from kinetograph.trace import Trace
 
-__all__ = ["SessionFile", "Tell", "merged_storage", "session_files", "trace_of", "wait_until_ended"]
+__all__ = [
+    "SessionFile",
+    "Tell",
+    "merge_session_files",
+    "merged_storage",
+    "session_files",
+    "trace_of",
+    "wait_until_ended",
+]
 
 Tell = Callable[[str], None]
 """Says what is being done, to somebody who is waiting for it."""
@@ -81,14 +90,16 @@ def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> lis
         return [file for file in session_files(directory.session_files())[0] if file.is_in_use]
 
 
-def trace_of(directory: RunDirectory, memory_limit_bytes: int, tell: Tell) -> Trace:
+def trace_of(
+    directory: RunDirectory, memory_limit_bytes: int, tell: Tell, ended_raw_ns: Mapping[int, int]
+) -> Trace:
     """One trace of all session files; what could not be recorded or read is in its notes."""
     files, unreadable = session_files(directory.session_files())
     if not files:
         raise KinetographError(
             _why_nothing(directory, unreadable), hint="is kinetograph installed in its Python?"
         )
-    trace = _merge(files, memory_limit_bytes, tell)
+    trace = merge_session_files(files, memory_limit_bytes, tell, ended_raw_ns)
     trace.metadata["processes"] = [_description(file) for file in files]
     for file in files:
         if file.is_in_use:
@@ -106,26 +117,36 @@ def _why_nothing(directory: RunDirectory, unreadable: list[Unreadable]) -> str:
     return f"nothing was recorded: {'; '.join(reasons) or 'no process of this run has loaded kinetograph'}"
 
 
-def _merge(files: list[SessionFile], memory_limit_bytes: int, tell: Tell) -> Trace:
+def merge_session_files(
+    files: list[SessionFile],
+    memory_limit_bytes: int,
+    tell: Tell,
+    ended_raw_ns: Mapping[int, int] = MappingProxyType({}),
+) -> Trace:
+    """One trace of these, which are in the order of their start. Of some pids it is known when they ended."""
     first = files[0]
+    last_of_pid = {file.pid: file for file in files}
     storage = merged_storage(sum(map(_used_bytes, files)), memory_limit_bytes, os.path.dirname(first.path))
     merger = _native.TraceMerger(storage)
     for number, file in enumerate(files, 1):
         tell(f"reading process {file.pid} ({number} of {len(files)})")
-        trace = _recover(file, first, memory_limit_bytes)
+        # A process that executed another program has left several files, and ended with the last.
+        end_ns = ended_raw_ns.get(file.pid, 0) if last_of_pid[file.pid] is file else 0
+        trace = _recover(file, first, memory_limit_bytes, end_ns)
         if len(files) == 1:
             return Trace(trace)
         merger.append(trace, f"process {file.pid}", file.boot_id)
     return Trace(merger.finish())
 
 
-def _recover(file: SessionFile, first: SessionFile, memory_limit_bytes: int) -> _native.Trace:
+def _recover(file: SessionFile, first: SessionFile, memory_limit_bytes: int, end_ns: int) -> _native.Trace:
     """By the wall time of the first process: a step of that clock then moves no process against another."""
     return _native.recover(
         file.path,
         is_never_stopped=True,
         boot_id=first.boot_id,
         wall_offset_ns=first.wall_offset_ns,
+        ended_raw_ns=end_ns,
         memory_limit_bytes=memory_limit_bytes,
         spill_directory=os.path.dirname(file.path),
     )

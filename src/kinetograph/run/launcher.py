@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
@@ -32,6 +33,8 @@ class Ending(NamedTuple):
     pid: int
     status: int = 0
     signal: int = 0
+    raw_ns: int = 0
+    """When that was seen, by CLOCK_MONOTONIC_RAW."""
 
     def __str__(self) -> str:
         if self.signal:
@@ -78,10 +81,11 @@ def _look_after(pid: int) -> Ending | None:
         change = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOHANG)
         if change is None:
             return None
+        now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         if change.si_code == os.CLD_EXITED:
-            return Ending(pid, status=change.si_status)
+            return Ending(pid, status=change.si_status, raw_ns=now_ns)
         if change.si_code in (os.CLD_KILLED, os.CLD_DUMPED):
-            return Ending(pid, signal=change.si_status)
+            return Ending(pid, signal=change.si_status, raw_ns=now_ns)
         if change.si_status in _STOPS_OF_TERMINAL:
             os.kill(os.getpid(), signal.SIGSTOP)
 

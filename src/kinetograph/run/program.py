@@ -59,11 +59,19 @@ class Collected(NamedTuple):
 
 
 def made_trace(
-    directory: RunDirectory, settings: RunSettings, tell: Tell, *, wait_seconds: float = 0
+    directory: RunDirectory,
+    settings: RunSettings,
+    tell: Tell,
+    *,
+    ending: Ending | None = None,
+    wait_seconds: float = 0,
 ) -> Collected:
-    """One trace of what the processes of a run have recorded until now."""
+    """One trace of what the processes of a run have recorded until now, and how the program ended."""
     running = wait_until_ended(directory, wait_seconds, tell)
-    trace = trace_of(directory, settings.memory_limit_bytes, tell)
+    ended_raw_ns = {} if ending is None else {ending.pid: ending.raw_ns}
+    trace = trace_of(directory, settings.memory_limit_bytes, tell, ended_raw_ns)
+    if ending is not None and ending.signal:
+        trace.add_note("ended", f"the program, process {ending.pid}, {ending}")
     describe(trace, settings.config())
     rank = rank_from_environment()
     if rank is not None and rank.world_size is not None:

@@ -18,16 +18,19 @@ _PIECE_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def load(path: str | PathLike[str]) -> Trace:
+def load(path: str | PathLike[str], *, directory: str | PathLike[str] | None = None) -> Trace:
     """Read a trace: Chrome JSON as Kinetograph, PyTorch and others write it, plain or gzipped.
 
     >>> kg.load("trace.json.gz").events[0].name
     'aten::add_'
+
+    A trace too large for memory is kept in unnamed files of `directory`.
     """
     name = path_text("path", path)
     try:
         with open(name, "rb") as file:
-            return Trace(_native.Trace.read_chrome_json(_reader(file)))
+            storage = "" if directory is None else path_text("directory", directory)
+            return Trace(_native.Trace.read_chrome_json(_reader(file), storage))
     except _native.ParseError as error:
         raise _no_trace(name, *error.args) from None
     except OSError as error:
