@@ -18,11 +18,7 @@ namespace kinetograph::bind {
 
 namespace {
 
-nb::object recover(const std::string& path, bool is_never_stopped, std::string boot_id,
-                   int64_t wall_offset_ns, int64_t ended_raw_ns, uint64_t memory_limit_bytes,
-                   std::string spill_directory) {
-    const record::RecoverOptions options{is_never_stopped, std::move(boot_id), wall_offset_ns,
-                                         ended_raw_ns,     memory_limit_bytes, std::move(spill_directory)};
+nb::object recover(const std::string& path, const record::RecoverOptions& options) {
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
             const WithoutGil unlocked;
@@ -32,6 +28,22 @@ nb::object recover(const std::string& path, bool is_never_stopped, std::string b
         }();
         return wrap_trace(std::move(trace));
     });
+}
+
+void bind_recover(nb::module_& module) {
+    module.def(
+        "recover",
+        [](const std::string& path, bool is_never_stopped, std::string boot_id, int64_t wall_offset_ns,
+           int64_t ended_raw_ns, int64_t keep_ns, uint64_t memory_limit_bytes, std::string spill_directory) {
+            return recover(path, {is_never_stopped, std::move(boot_id), wall_offset_ns, ended_raw_ns, keep_ns,
+                                  memory_limit_bytes, std::move(spill_directory)});
+        },
+        "path"_a, nb::kw_only(), "is_never_stopped"_a = false, "boot_id"_a = "", "wall_offset_ns"_a = 0,
+        "ended_raw_ns"_a = 0, "keep_ns"_a = 0, "memory_limit_bytes"_a = uint64_t(1) << 30,
+        "spill_directory"_a = "",
+        nb::sig("def recover(path: str, *, is_never_stopped: bool = False, boot_id: str = '', "
+                "wall_offset_ns: int = 0, ended_raw_ns: int = 0, keep_ns: int = 0, "
+                "memory_limit_bytes: int = 1073741824, spill_directory: str = '') -> Trace"));
 }
 
 nb::dict session_file_info(const std::string& path) {
@@ -58,13 +70,7 @@ uint64_t trim_session_file(const std::string& path) {
 }  // namespace
 
 void bind_session_files(nb::module_& module) {
-    module.def(
-        "recover", &recover, "path"_a, nb::kw_only(), "is_never_stopped"_a = false, "boot_id"_a = "",
-        "wall_offset_ns"_a = 0, "ended_raw_ns"_a = 0, "memory_limit_bytes"_a = uint64_t(1) << 30,
-        "spill_directory"_a = "",
-        nb::sig("def recover(path: str, *, is_never_stopped: bool = False, boot_id: str = '', "
-                "wall_offset_ns: int = 0, ended_raw_ns: int = 0, memory_limit_bytes: int = 1073741824, "
-                "spill_directory: str = '') -> Trace"));
+    bind_recover(module);
     module.def("session_file_info", &session_file_info, "path"_a,
                nb::sig("def session_file_info(path: str) -> dict[str, typing.Any]"));
     module.def("trim_session_file", &trim_session_file, "path"_a);

@@ -263,6 +263,12 @@ uint64_t plausible_end(const SessionFileHeader& header, const base::ClockFit& cl
     return ended > header.start.ticks && ns < 3e17 ? ended : 0;
 }
 
+// Where the last `keep_ns` before `end` begin.
+uint64_t newest(uint64_t end, int64_t keep_ns, const base::ClockFit& clock) {
+    const double ticks = double(keep_ns) / clock.ns_per_tick();
+    return keep_ns > 0 && ticks < double(end) ? end - uint64_t(ticks) : 0;
+}
+
 // A shared lock is had as soon as the process that records has let go of its own.
 bool is_locked(const std::string& path) {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -380,7 +386,8 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     const uint64_t known_end = plausible_end(header, recording.clock, options.ended_raw_ns);
     const uint64_t latest_sign =
         latest_tick(recording, std::max({header.start.ticks, found.latest.ticks, known_end}));
-    const uint64_t keep_from = header.keep_from.load(std::memory_order_relaxed);
+    const uint64_t keep_from = std::max(header.keep_from.load(std::memory_order_relaxed),
+                                        newest(latest_sign, options.keep_ns, recording.clock));
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};
     recording.clock.extend_to(recording.window.end);

@@ -65,6 +65,8 @@ struct RecoverOptions {
     int64_t wall_offset_ns = 0;
     // When the process ended, by CLOCK_MONOTONIC_RAW; 0: not known, and it ends with its last sign of life.
     int64_t ended_raw_ns = 0;
+    // Of a ring of seconds: a file holds a little more than the newest that was asked for. 0: all there is.
+    int64_t keep_ns = 0;
     size_t memory_limit_bytes = size_t(1) << 30;
     std::string spill_directory;
 };

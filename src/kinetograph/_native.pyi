@@ -178,6 +178,7 @@ def recover(
     boot_id: str = "",
     wall_offset_ns: int = 0,
     ended_raw_ns: int = 0,
+    keep_ns: int = 0,
     memory_limit_bytes: int = 1073741824,
     spill_directory: str = "",
 ) -> Trace: ...

@@ -14,6 +14,7 @@ from kinetograph.run.directory import RunDirectory
 from kinetograph.trace import Trace
 
 __all__ = [
+    "Reading",
     "SessionFile",
     "Tell",
     "merge_session_files",
@@ -50,6 +51,16 @@ class SessionFile(NamedTuple):
     def of(cls, path: str) -> SessionFile:
         info = _native.session_file_info(path)
         return cls(path=path, **info)
+
+
+class Reading(NamedTuple):
+    """How session files are read."""
+
+    memory_limit_bytes: int
+    keep_ns: int = 0
+    """Only the newest of each process; 0 for all."""
+    ended_raw_ns: Mapping[int, int] = MappingProxyType({})
+    """When processes ended, by CLOCK_MONOTONIC_RAW, as far as somebody has seen it."""
 
 
 class Unreadable(NamedTuple):
@@ -90,16 +101,14 @@ def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> lis
         return [file for file in session_files(directory.session_files())[0] if file.is_in_use]
 
 
-def trace_of(
-    directory: RunDirectory, memory_limit_bytes: int, tell: Tell, ended_raw_ns: Mapping[int, int]
-) -> Trace:
+def trace_of(directory: RunDirectory, tell: Tell, reading: Reading) -> Trace:
     """One trace of all session files; what could not be recorded or read is in its notes."""
     files, unreadable = session_files(directory.session_files())
     if not files:
         raise KinetographError(
             _why_nothing(directory, unreadable), hint="is kinetograph installed in its Python?"
         )
-    trace = merge_session_files(files, memory_limit_bytes, tell, ended_raw_ns)
+    trace = merge_session_files(files, tell, reading)
     trace.metadata["processes"] = [_description(file) for file in files]
     for file in files:
         if file.is_in_use:
@@ -117,29 +126,24 @@ def _why_nothing(directory: RunDirectory, unreadable: list[Unreadable]) -> str:
     return f"nothing was recorded: {'; '.join(reasons) or 'no process of this run has loaded kinetograph'}"
 
 
-def merge_session_files(
-    files: list[SessionFile],
-    memory_limit_bytes: int,
-    tell: Tell,
-    ended_raw_ns: Mapping[int, int] = MappingProxyType({}),
-) -> Trace:
-    """One trace of these, which are in the order of their start. Of some pids it is known when they ended."""
-    first = files[0]
-    last_of_pid = {file.pid: file for file in files}
-    storage = merged_storage(sum(map(_used_bytes, files)), memory_limit_bytes, os.path.dirname(first.path))
+def merge_session_files(files: list[SessionFile], tell: Tell, reading: Reading) -> Trace:
+    """One trace of these, which are in the order of their start."""
+    directory = os.path.dirname(files[0].path)
+    storage = merged_storage(sum(map(_used_bytes, files)), reading.memory_limit_bytes, directory)
     merger = _native.TraceMerger(storage)
+    last_of_pid = {file.pid: file for file in files}
     for number, file in enumerate(files, 1):
         tell(f"reading process {file.pid} ({number} of {len(files)})")
         # A process that executed another program has left several files, and ended with the last.
-        end_ns = ended_raw_ns.get(file.pid, 0) if last_of_pid[file.pid] is file else 0
-        trace = _recover(file, first, memory_limit_bytes, end_ns)
+        is_last = last_of_pid[file.pid] is file
+        trace = _recover(file, files[0], reading, reading.ended_raw_ns.get(file.pid, 0) if is_last else 0)
         if len(files) == 1:
             return Trace(trace)
         merger.append(trace, f"process {file.pid}", file.boot_id)
     return Trace(merger.finish())
 
 
-def _recover(file: SessionFile, first: SessionFile, memory_limit_bytes: int, end_ns: int) -> _native.Trace:
+def _recover(file: SessionFile, first: SessionFile, reading: Reading, end_ns: int) -> _native.Trace:
     """By the wall time of the first process: a step of that clock then moves no process against another."""
     return _native.recover(
         file.path,
@@ -147,7 +151,8 @@ def _recover(file: SessionFile, first: SessionFile, memory_limit_bytes: int, end
         boot_id=first.boot_id,
         wall_offset_ns=first.wall_offset_ns,
         ended_raw_ns=end_ns,
-        memory_limit_bytes=memory_limit_bytes,
+        keep_ns=reading.keep_ns,
+        memory_limit_bytes=reading.memory_limit_bytes,
         spill_directory=os.path.dirname(file.path),
     )
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
-from kinetograph.run.collect import Tell, merge_session_files, merged_storage, session_files
+from kinetograph.run.collect import Reading, Tell, merge_session_files, merged_storage, session_files
 from kinetograph.run.directory import SESSION_SUFFIX
 from kinetograph.trace import Trace, load
 
@@ -90,7 +90,10 @@ def _recovered(directory: str, memory_limit_bytes: int, failures: list[str], tel
     failures.extend(reason for _path, reason in unreadable)
     if files:
         yield Source(
-            "session files", merge_session_files(files, memory_limit_bytes, tell), None, files[0].boot_id
+            "session files",
+            merge_session_files(files, tell, Reading(memory_limit_bytes)),
+            None,
+            files[0].boot_id,
         )
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kinetograph.errors import KinetographError
-from kinetograph.run.collect import SessionFile, Tell, trace_of, wait_until_ended
+from kinetograph.run.collect import Reading, SessionFile, Tell, trace_of, wait_until_ended
 from kinetograph.run.command import python_command
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.hook import require_hook
@@ -69,7 +69,8 @@ def made_trace(
     """One trace of what the processes of a run have recorded until now, and how the program ended."""
     running = wait_until_ended(directory, wait_seconds, tell)
     ended_raw_ns = {} if ending is None else {ending.pid: ending.raw_ns}
-    trace = trace_of(directory, settings.memory_limit_bytes, tell, ended_raw_ns)
+    keep_ns = int((settings.ring_seconds or 0) * 1e9)
+    trace = trace_of(directory, tell, Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns))
     if ending is not None and ending.signal:
         trace.add_note("ended", f"the program, process {ending.pid}, {ending}")
     describe(trace, settings.config())
