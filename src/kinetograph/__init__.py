@@ -9,6 +9,7 @@
 
 from kinetograph import kineto
 from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
+from kinetograph.jupyter import load_ipython_extension
 from kinetograph.session.activity import ActivityType, ProfilerActivity, supported_activities
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
 from kinetograph.session.features import features
@@ -81,6 +82,7 @@ __all__ = [
     "itt",
     "kineto",
     "load",
+    "load_ipython_extension",
     "mark",
     "nvtx",
     "ondemand",
