@@ -36,7 +36,7 @@ def test_places_in_the_name_are_filled_in(monkeypatch: pytest.MonkeyPatch) -> No
         ("job.json", "job.rank3.json"),
         ("job.pt.trace.json.gz", "job.rank3.pt.trace.json.gz"),
         ("job-{rank}.json", "job-3.json"),
-        ("job-{pid}.json", f"job-{os.getpid()}.json"),
+        ("job-{pid}.json", "job-PID.json"),
     ],
 )
 def test_in_a_job_no_rank_overwrites_the_trace_of_another(
@@ -44,7 +44,7 @@ def test_in_a_job_no_rank_overwrites_the_trace_of_another(
 ) -> None:
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "3")
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
-    assert name_of(template) == name
+    assert name_of(template) == name.replace("PID", str(os.getpid()))
 
 
 def test_outside_a_job_the_name_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
