@@ -26,8 +26,10 @@ _name = ""
 
 
 def start() -> None:
-    """By `kinetograph.pth`, while Python reads its site packages."""
+    """By `kinetograph.pth`, while Python reads its site packages: twice in a virtual environment."""
     global _directory, _settings, _name
+    if _directory.path:
+        return
     _directory = RunDirectory(os.environ[VARIABLE])
     if not _directory.exists:
         return

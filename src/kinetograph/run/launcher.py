@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
@@ -23,6 +23,7 @@ _CANNOT_WAIT = {signal.SIGKILL, signal.SIGSTOP}
 _STOPS_OF_TERMINAL = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 # Python ignores these from its start on; a program begins with what a shell gives it.
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+_CHORES_SECONDS = 5
 # What no kernel writes to, neither a file nor a program that takes core dumps.
 _NO_CORE = 1
 
@@ -42,12 +43,17 @@ class Ending(NamedTuple):
         return f"ended with status {self.status}"
 
 
-def run_and_wait(command: list[str], environment: dict[str, str]) -> Ending:
+def run_and_wait(
+    command: list[str], environment: dict[str, str], meanwhile: Callable[[], None] = lambda: None
+) -> Ending:
+    """Start a program and wait for its end; `meanwhile` is called now and then."""
     with _waiting_for_signals() as (signals, mask):
         pid = os.posix_spawn(command[0], command, environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON)
         while True:
-            received = signal.sigwaitinfo(signals)
-            if received.si_signo == signal.SIGCHLD:
+            received = signal.sigtimedwait(signals, _CHORES_SECONDS)
+            if received is None:
+                meanwhile()
+            elif received.si_signo == signal.SIGCHLD:
                 ending = _look_after(pid)
                 if ending is not None:
                     return ending

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kinetograph.errors import KinetographError
-from kinetograph.run.collect import Reading, SessionFile, Tell, trace_of, wait_until_ended
+from kinetograph.run.collect import Reading, SessionFile, Tell, Trimmer, trace_of, wait_until_ended
 from kinetograph.run.command import python_command
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.hook import require_hook
@@ -46,7 +46,8 @@ class ProgramRun:
 
     def start_and_wait(self) -> Ending:
         try:
-            return run_and_wait(self.command, os.environ | {VARIABLE: self.directory.path})
+            environment = os.environ | {VARIABLE: self.directory.path}
+            return run_and_wait(self.command, environment, Trimmer(self.directory).trim)
         except OSError as error:
             raise KinetographError(f"cannot start {self.command[0]}: {error.strerror}") from error
 

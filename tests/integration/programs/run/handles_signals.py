@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 
 
 def say(number: int, _frame: object) -> None:
@@ -14,4 +15,4 @@ for name in ("SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTERM", "S
     signal.signal(getattr(signal, name), say)
 print("ready", flush=True)
 while True:
-    signal.pause()
+    time.sleep(0.01)  # not signal.pause(): Python may miss the signal that comes just before
