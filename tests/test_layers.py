@@ -13,8 +13,9 @@ NATIVE = ROOT / "native"
 
 # Top to bottom; parts of one line do not see each other. `__init__` and `__main__` see all.
 PYTHON_LAYERS = [
+    {"jupyter"},
     {"cli"},
-    {"ondemand"},
+    {"ondemand", "run"},
     {"kineto"},
     {"session"},
     {"frameworks", "export", "intra_kernel"},

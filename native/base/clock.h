@@ -96,6 +96,8 @@ public:
     int64_t error_ns() const noexcept { return error_ns_; }
     // The fit will be used up to here, beyond the anchors it was made of: the doubt grows with the distance.
     void extend_to(uint64_t last_tick) noexcept;
+    // For traces of several processes: the offset of one of them counts for all.
+    void shift_wall(int64_t ns) noexcept { origin_ns_ += ns; }
     // How much CLOCK_REALTIME moved against CLOCK_MONOTONIC_RAW during the session: slew or step.
     int64_t wall_drift_ns() const noexcept { return wall_drift_ns_; }
     bool wall_stepped() const noexcept { return wall_stepped_; }

@@ -3,8 +3,10 @@
 
 #include "bind/hooks.h"
 #include "bind/marks.h"
+#include "bind/merge.h"
 #include "bind/python_calls.h"
 #include "bind/scope.h"
+#include "bind/session_files.h"
 #include "bind/sessions.h"
 #include "bind/trace.h"
 #include "kinetograph/record_abi.h"
@@ -26,6 +28,8 @@ NB_MODULE(_native, module) {
         kinetograph::bind::add_marks(module.ptr()) != 0)
         throw nb::python_error();
     kinetograph::bind::bind_trace(module);
+    kinetograph::bind::bind_merge(module);
     kinetograph::bind::bind_sessions(module);
     kinetograph::bind::bind_python_calls(module);
+    kinetograph::bind::bind_session_files(module);
 }

@@ -6,10 +6,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cerrno>
-#include <system_error>
-
 #include "bind/gil.h"
+#include "bind/os_errors.h"
 #include "bind/python_thread.h"
 #include "bind/trace.h"
 #include "collect/python_calls/code_names.h"
@@ -25,18 +23,6 @@ namespace kinetograph::bind {
 namespace {
 
 using record::Recorder;
-
-// Failures of the file system keep their number and file, as Python's own OSError does.
-template <class Work>
-auto with_os_errors(const std::string& path, Work&& work) {
-    try {
-        return work();
-    } catch (const std::system_error& error) {
-        errno = error.code().value();
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
-        throw nb::python_error();
-    }
-}
 
 uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_limit_bytes, bool drop_at_limit,
                        uint64_t ring_bytes, int64_t ring_ns, std::string spill_directory,
@@ -78,17 +64,6 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
 void discard_session(uint64_t id) {
     const WithoutGil unlocked;
     Recorder::instance().stop(id);
-}
-
-nb::object recover(const std::string& path) {
-    return with_os_errors(path, [&] {
-        trace::Trace trace = [&] {
-            const WithoutGil unlocked;
-            return trace::build_trace(record::recover_session_file(path),
-                                      {.clean_members = format::clean_members});
-        }();
-        return wrap_trace(std::move(trace));
-    });
 }
 
 bool join_session(uint64_t id) {
@@ -161,7 +136,6 @@ void bind_sessions(nb::module_& module) {
     module.def("resume_session", [](uint64_t id) { return Recorder::instance().resume(id); }, "session"_a);
     module.def("discard_session", &discard_session, "session"_a);
     module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));
-    module.def("recover", &recover, "path"_a, nb::sig("def recover(path: str) -> Trace"));
     module.def("is_recording", &is_recording);
     module.def("record_device_event", &record_device_event, "name"_a, "category"_a, "start_ns"_a, "end_ns"_a,
                "device_type"_a, "device_index"_a, "resource"_a, "correlation"_a, "args"_a);

@@ -89,6 +89,10 @@ struct SessionFileHeader {
     std::atomic<uint64_t> keep_from;  // what ended before this tick has left the ring
     char command[256];
     char boot_id[40];  // tells whether the ticks still run as they did
+    // Zero in files of before these were added.
+    int64_t parent_pid;
+    std::atomic<uint64_t> ended;  // the tick at which the interpreter ended in good order; 0: it did not
+    char process_name[256];
 };
 inline constexpr char session_file_magic[8] = "KGSESS1";
 inline constexpr uint32_t session_file_version = 1;

@@ -354,9 +354,12 @@ void SlabPool::forget_everything() {
     anonymous_bytes_ = 0;
     close_spill_file();
     session_file_ = {};
-    disk_full_ = keeper_runs_ = false;
+    disk_full_ = keeper_runs_ = is_forking_ = false;
+    keepers_ = 0;
     ++keeper_generation_;
-    keeper_wakes_ = new std::condition_variable;  // the old one may remember a waiter that exists no more
+    // The old ones may remember a waiter that exists no more.
+    keeper_wakes_ = new std::condition_variable;
+    keeper_ended_ = new std::condition_variable;
 }
 
 // ---- keeper
@@ -374,12 +377,14 @@ void SlabPool::wake_keeper() {
         keeper_wakes_->notify_one();
         return;
     }
+    if (is_forking_) return;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for this thread
     try {
         std::thread(&SlabPool::keeper_loop, this, keeper_generation_).detach();
         keeper_runs_ = true;
+        ++keepers_;
     } catch (const std::exception&) {
         // No thread to be had, or no memory for one: pages are faulted in by the program's threads instead.
         // Slower, not wrong.
@@ -390,6 +395,13 @@ void SlabPool::wake_keeper() {
 void SlabPool::keeper_loop(uint64_t generation) {
     pthread_setname_np(pthread_self(), "kg-keeper");
     std::unique_lock lock(mutex_);
+    keep(lock, generation);
+    last_keeper_tid_ = gettid();
+    --keepers_;
+    keeper_ended_->notify_all();
+}
+
+void SlabPool::keep(std::unique_lock<std::mutex>& lock, uint64_t generation) {
     while (generation == keeper_generation_) {
         if (keeper_works(lock)) continue;  // it cannot fail; without memory there is no work
         const bool woken = keeper_wakes_->wait_for(lock, keeper_linger) == std::cv_status::no_timeout;
@@ -413,6 +425,20 @@ bool SlabPool::make_slabs_ready(std::unique_lock<std::mutex>& lock) {
     for (size_t i = 0; i < count; ++i) madvise(unready[i], slab_bytes, MADV_POPULATE_WRITE);
     lock.lock();
     return true;
+}
+
+void SlabPool::end_keepers() {
+    std::unique_lock lock(mutex_, std::adopt_lock);
+    is_forking_ = true;
+    keeper_runs_ = false;
+    ++keeper_generation_;
+    keeper_wakes_->notify_all();
+    const bool is_waiting = keepers_ != 0;
+    keeper_ended_->wait(lock, [this] { return keepers_ == 0; });
+    // It has said so a moment before the kernel counts it no more.
+    for (int i = 0; is_waiting && i < 10'000 && tgkill(getpid(), last_keeper_tid_, 0) == 0; ++i)
+        std::this_thread::yield();
+    lock.release();
 }
 
 // Does one piece of work; false when there is none.

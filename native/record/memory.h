@@ -87,6 +87,9 @@ public:
     void shrink();
     // A full extent will not be touched before the session ends: take its pages out if they live in a file.
     void rest(ExtentRef extent);
+    // Around a fork: Python warns of forks in processes that have threads, and would of ours.
+    void end_keepers();
+    void allow_keepers() { is_forking_ = false; }
     // In a forked child: nothing here is ours any more.
     void forget_everything();
 
@@ -118,6 +121,7 @@ private:
 
     void wake_keeper();
     void keeper_loop(uint64_t generation);
+    void keep(std::unique_lock<std::mutex>& lock, uint64_t generation);
     bool keeper_works(std::unique_lock<std::mutex>& lock);
     bool next_slabs_are_ready() const;
     bool make_slabs_ready(std::unique_lock<std::mutex>& lock);
@@ -141,6 +145,10 @@ private:
     // one.
     bool keeper_runs_ = false;
     uint64_t keeper_generation_ = 0;
+    int keepers_ = 0;  // threads, also those on their way out
+    int last_keeper_tid_ = 0;
+    bool is_forking_ = false;
+    std::condition_variable* keeper_ended_ = new std::condition_variable;
     std::condition_variable* keeper_wakes_ = new std::condition_variable;
 };
 

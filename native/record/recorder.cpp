@@ -99,9 +99,11 @@ Recorder& Recorder::instance() {
 void Recorder::before_fork() {
     instance().strings_.mutex().lock();
     instance().mutex_.lock();
+    instance().pool_.end_keepers();
 }
 
 void Recorder::after_fork_in_parent() {
+    instance().pool_.allow_keepers();
     instance().mutex_.unlock();
     instance().strings_.mutex().unlock();
 }
@@ -309,6 +311,7 @@ Recording Recorder::stop(SessionId id) {
     recording.window = {session.keep_from, stop.ticks};
     recording.pauses = std::move(session.pauses);
     recording.pid = getpid();
+    recording.process_name = process_name_;
     recording.memory_limit_bytes = session.options.limits.memory_bytes;
     recording.spill_directory = session.options.limits.directory;
     recording.names = [this](uint32_t name) { return strings_.lookup(name); };
@@ -439,7 +442,7 @@ void Recorder::open_session_file(const std::string& directory) {
             }
             throw std::invalid_argument("this process already records to " + session_file_->path());
         }
-        session_file_ = std::make_unique<SessionFile>(directory, base::measure_anchor());
+        session_file_ = std::make_unique<SessionFile>(directory, base::measure_anchor(), process_name_);
         ++session_file_users_;
         pool_.use_session_file(session_file_->descriptor());
         move_all_to_new_memory();
@@ -528,6 +531,17 @@ void Recorder::set_lane_name(uint16_t lane, std::string_view name) {
     if (!thread) return;
     const uint64_t now = base::ticks();
     append(*thread, {now, now, intern(name), RecordKind::lane_name, 0, 0, 0, lane, 0, 0});
+}
+
+void Recorder::set_process_name(std::string_view name) {
+    std::lock_guard lock(mutex_);
+    process_name_ = name;
+    if (session_file_) session_file_->set_process_name(name);
+}
+
+void Recorder::mark_end() {
+    std::lock_guard lock(mutex_);
+    if (session_file_) session_file_->header().ended.store(base::ticks(), std::memory_order_relaxed);
 }
 
 // On a buffer of its own, so that nothing of it is ever seen.

@@ -57,6 +57,12 @@ public:
     // Names the calling thread in the traces of every session that sees it.
     void set_thread_name(std::string_view name);
     void set_lane_name(uint16_t lane, std::string_view name);
+    // Names this process in the traces of sessions, also in those of forked children until they set their
+    // own.
+    void set_process_name(std::string_view name);
+    // The interpreter ends in good order: a session file that is left then tells no crash. Forked children
+    // must have their own.
+    void mark_end();
 
     // What one recorded scope costs here, measured once: for the note on the cost of recording.
     static double scope_cost_ns();
@@ -157,6 +163,7 @@ private:
     uint64_t unrecorded_by_dead_threads_ = 0;
     std::atomic<uint64_t> dropped_without_a_buffer_{0};
     int leases_ = 0;  // recordings that still read strings
+    std::string process_name_;
     std::unique_ptr<SessionFile> session_file_;
     int session_file_users_ = 0;  // sessions that need it, also those about to start
     ExtentRef string_extent_;

@@ -86,6 +86,7 @@ struct Recording {
         window = other.window;
         std::swap(pauses, other.pauses);
         pid = other.pid;
+        std::swap(process_name, other.process_name);
         tick_source = other.tick_source;
         is_recovered = other.is_recovered;
         std::swap(notes, other.notes);
@@ -102,6 +103,7 @@ struct Recording {
     Window window;
     std::vector<Window> pauses;  // of the session: nothing was kept in them
     int64_t pid = 0;
+    std::string process_name;  // empty: "python"
     base::TickSource tick_source = base::tick_source;
     bool is_recovered = false;  // the end of the window is not known, only the last event in it
     std::function<std::string_view(uint32_t)> names;

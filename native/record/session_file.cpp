@@ -1,6 +1,7 @@
 #include "record/session_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,7 +45,8 @@ void copy_command_line(char (&into)[256]) {
 
 }  // namespace
 
-SessionFile::SessionFile(const std::string& directory, const base::MeasuredAnchor& start)
+SessionFile::SessionFile(const std::string& directory, const base::MeasuredAnchor& start,
+                         std::string_view process_name)
     : directory_(directory) {
     if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) fail("cannot make directory", directory);
     path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(start.wall_ns) +
@@ -52,6 +54,8 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) fail("cannot create", path_);
     identity_ = base::identity_of(descriptor_);
+    // Held until the process ends or executes another program: how others see that it still records.
+    flock(descriptor_, LOCK_EX | LOCK_NB);
     const int error = base::reserve_room(descriptor_, 0, session_header_bytes);
     void* memory = MAP_FAILED;
     if (error == 0)
@@ -73,12 +77,20 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
     header_->process_uncertainty_ticks = base::process_anchor().uncertainty_ticks;
     copy_command_line(header_->command);
     read_boot_id(header_->boot_id);
+    header_->parent_pid = getppid();
+    set_process_name(process_name);
     std::memcpy(header_->magic, session_file_magic, sizeof header_->magic);
 }
 
 SessionFile::~SessionFile() {
     if (header_) munmap(header_, session_header_bytes);
     if (descriptor_ >= 0 && base::identity_of(descriptor_) == identity_) close(descriptor_);
+}
+
+void SessionFile::set_process_name(std::string_view name) {
+    char (&field)[sizeof header_->process_name] = header_->process_name;
+    const size_t length = name.copy(field, sizeof field - 1);
+    std::memset(field + length, 0, sizeof field - length);
 }
 
 void SessionFile::remove() {
@@ -241,6 +253,37 @@ base::MeasuredAnchor far_anchor(const SessionFileHeader& header, const base::Clo
     return {latest.ticks > header.start.ticks ? latest : header.start, 4 * header.start_uncertainty_ticks};
 }
 
+// When the process ended, if somebody knows and it is no nonsense: within ten years of the start.
+uint64_t plausible_end(const SessionFileHeader& header, const base::ClockFit& clock, int64_t ended_raw_ns) {
+    uint64_t ended = header.ended.load(std::memory_order_relaxed);
+    if (ended_raw_ns > header.start.raw_ns)
+        ended = std::max(ended, header.start.ticks + uint64_t(double(ended_raw_ns - header.start.raw_ns) /
+                                                              clock.ns_per_tick()));
+    const double ns = double(int64_t(ended - header.start.ticks)) * clock.ns_per_tick();
+    return ended > header.start.ticks && ns < 3e17 ? ended : 0;
+}
+
+// Where the last `keep_ns` before `end` begin.
+uint64_t newest(uint64_t end, int64_t keep_ns, const base::ClockFit& clock) {
+    const double ticks = double(keep_ns) / clock.ns_per_tick();
+    return keep_ns > 0 && ticks < double(end) ? end - uint64_t(ticks) : 0;
+}
+
+// A shared lock is had as soon as the process that records has let go of its own.
+bool is_locked(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    const bool is_locked = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(descriptor);
+    return is_locked;
+}
+
+// Never taken, or given back: walking it finds nothing.
+bool is_empty_slab(const std::byte* slab) {
+    const auto& first = *reinterpret_cast<const ExtentHeader*>(slab);
+    return first.magic != extent_magic || (first.kind == ExtentKind::free && first.capacity == slab_units);
+}
+
 void check_header(const SessionFileHeader& header, const std::string& path) {
     if (std::memcmp(header.magic, session_file_magic, sizeof header.magic) != 0)
         throw std::runtime_error(path + " is not a session file of Kinetograph");
@@ -254,12 +297,24 @@ void check_header(const SessionFileHeader& header, const std::string& path) {
         throw std::runtime_error(path + " is damaged: its clock anchors make no sense");
 }
 
-void note_the_end(Recording& recording, const SessionFileHeader& header) {
+// The text of a field of fixed size, which a damaged file may have left without an end.
+template <size_t size>
+std::string text_of(const char (&field)[size]) {
+    return std::string(field, strnlen(field, size));
+}
+
+int64_t wall_offset_ns(const base::ClockAnchor& anchor) {
+    return anchor.wall_ns - anchor.raw_ns;
+}
+
+void note_the_end(Recording& recording, const SessionFileHeader& header, bool is_never_stopped) {
     size_t open = 0;
     for (const ThreadRecording& thread : recording.threads) open += thread.open.size();
-    recording.notes.emplace_back("recovered", "the process " + std::to_string(header.pid) +
-                                                  " ended without stopping its session; " +
-                                                  std::to_string(open) + " scopes were open");
+    const bool has_ended = header.ended.load(std::memory_order_relaxed) != 0;
+    if (open != 0 || !(is_never_stopped || has_ended))
+        recording.notes.emplace_back("recovered", "the process " + std::to_string(header.pid) +
+                                                      " ended without stopping its session; " +
+                                                      std::to_string(open) + " scopes were open");
     if (const uint64_t dropped = header.dropped.load(std::memory_order_relaxed))
         recording.notes.emplace_back(
             "dropped", std::to_string(dropped) + " times memory ran out and events were dropped");
@@ -267,7 +322,42 @@ void note_the_end(Recording& recording, const SessionFileHeader& header) {
 
 }  // namespace
 
-Recording recover_session_file(const std::string& path) {
+SessionFileInfo read_session_file_info(const std::string& path) {
+    const MappedFile file(path);
+    const SessionFileHeader& header = file.header();
+    check_header(header, path);
+    SessionFileInfo info;
+    info.pid = header.pid;
+    info.parent_pid = header.parent_pid;
+    info.process_name = text_of(header.process_name);
+    info.command = text_of(header.command);
+    info.boot_id = text_of(header.boot_id);
+    info.start_ns = header.start.wall_ns;
+    info.wall_offset_ns = wall_offset_ns(header.start);
+    info.bytes = file.bytes();
+    info.has_ended = header.ended.load(std::memory_order_relaxed) != 0;
+    info.is_in_use = is_locked(path);
+    return info;
+}
+
+uint64_t trim_session_file(const std::string& path) {
+    if (is_locked(path)) return 0;
+    const MappedFile file(path);
+    check_header(file.header(), path);
+    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor < 0) fail("cannot open", path);
+    uint64_t given_back = 0;
+    for (size_t at = session_header_bytes; at + slab_bytes <= file.bytes(); at += slab_bytes) {
+        if (!is_empty_slab(file.data() + at)) continue;
+        if (fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(at), slab_bytes) != 0)
+            break;  // this file system cannot
+        given_back += slab_bytes;
+    }
+    close(descriptor);
+    return given_back;
+}
+
+Recording recover_session_file(const std::string& path, const RecoverOptions& options) {
     auto file = std::make_shared<MappedFile>(path);
     const SessionFileHeader& header = file->header();
     check_header(header, path);
@@ -281,15 +371,23 @@ Recording recover_session_file(const std::string& path) {
     recording.pid = header.pid;
     recording.tick_source = header.tick_source;
     recording.is_recovered = true;
+    recording.process_name = text_of(header.process_name);
+    recording.memory_limit_bytes = options.memory_limit_bytes;
+    recording.spill_directory = options.spill_directory;
     for (const auto& [index, extents] : found.stacks) found.records.try_emplace(index);
     for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
     const base::MeasuredAnchor process{header.process, header.process_uncertainty_ticks};
     const base::MeasuredAnchor start{header.start, header.start_uncertainty_ticks};
     recording.clock = base::ClockFit::from_anchors(process, start, far_anchor(header, found.latest));
+    if (!options.boot_id.empty() && options.boot_id == text_of(header.boot_id))
+        recording.clock.shift_wall(options.wall_offset_ns - wall_offset_ns(header.start));
     // A moment after the last sign of life, so that the scope begun last lies inside the one around it.
     const auto moment = uint64_t(1000.0 / recording.clock.ns_per_tick());
-    const uint64_t latest_sign = latest_tick(recording, std::max(header.start.ticks, found.latest.ticks));
-    const uint64_t keep_from = header.keep_from.load(std::memory_order_relaxed);
+    const uint64_t known_end = plausible_end(header, recording.clock, options.ended_raw_ns);
+    const uint64_t latest_sign =
+        latest_tick(recording, std::max({header.start.ticks, found.latest.ticks, known_end}));
+    const uint64_t keep_from = std::max(header.keep_from.load(std::memory_order_relaxed),
+                                        newest(latest_sign, options.keep_ns, recording.clock));
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};
     recording.clock.extend_to(recording.window.end);
@@ -298,7 +396,7 @@ Recording recover_session_file(const std::string& path) {
         auto known = names->find(name);
         return known == names->end() ? std::string_view() : std::string_view(known->second);
     };
-    note_the_end(recording, header);
+    note_the_end(recording, header, options.is_never_stopped);
     recording.release = [file, names] {};
     return recording;
 }

@@ -96,7 +96,8 @@ public:
         trace_.window_start_ns = wall(recording_.window.begin);
         trace_.window_end_ns = wall(recording_.window.end);
         const std::string pid = std::to_string(recording_.pid);
-        trace_.processes.push_back({pid, "python", "CPU", pid});
+        const std::string& name = recording_.process_name;
+        trace_.processes.push_back({pid, name.empty() ? "python" : name, "CPU", pid});
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
         add_pauses();
         if (needs_sort_) sort_events(trace_);

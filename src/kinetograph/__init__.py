@@ -9,6 +9,7 @@
 
 from kinetograph import kineto
 from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
+from kinetograph.jupyter import load_ipython_extension
 from kinetograph.session.activity import ActivityType, ProfilerActivity, features, supported_activities
 from kinetograph.session.config import (
     CallOptions,
@@ -86,6 +87,7 @@ __all__ = [
     "itt",
     "kineto",
     "load",
+    "load_ipython_extension",
     "mark",
     "nvtx",
     "ondemand",

@@ -64,7 +64,7 @@ void in_child(Work&& work) {
         _exit(0);
     }
     int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 size_t count(const trace::Trace& trace, std::string_view name, bool finished) {
@@ -205,6 +205,91 @@ TEST(times_far_from_the_last_anchor_are_recovered_exactly) {
     const trace::Trace trace = trace::build_trace(record::recover_session_file(directory.only_file()));
     CHECK(trace.size() == 1);
     CHECK(trace.duration_ns[0] >= bounds_ns[0] - 2'000 && trace.duration_ns[0] <= bounds_ns[1] + 2'000);
+}
+
+TEST(a_file_says_whose_it_is_and_whether_its_process_still_writes) {
+    const Directory directory;
+    int ready[2], go_on[2];
+    CHECK(pipe(ready) == 0 && pipe(go_on) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        Recorder::instance().set_process_name("python app.py");
+        Recorder::instance().start(in(directory));
+        char byte = 0;
+        const bool is_told = write(ready[1], &byte, 1) == 1 && read(go_on[0], &byte, 1) == 1;
+        Recorder::instance().mark_end();
+        _exit(is_told ? 0 : 1);
+    }
+    char byte = 0;
+    CHECK(read(ready[0], &byte, 1) == 1);
+    const std::string file = directory.only_file();
+    const record::SessionFileInfo running = record::read_session_file_info(file);
+    CHECK(running.is_in_use && !running.has_ended);
+    CHECK(running.pid == child && running.parent_pid == getpid() && running.process_name == "python app.py");
+    CHECK(record::trim_session_file(file) == 0);
+    CHECK(write(go_on[1], &byte, 1) == 1);
+    CHECK(waitpid(child, nullptr, 0) == child);
+    const record::SessionFileInfo ended = record::read_session_file_info(file);
+    CHECK(!ended.is_in_use && ended.has_ended);
+    const trace::Trace trace = trace::build_trace(record::recover_session_file(file));
+    CHECK(trace.processes[0].name == "python app.py");
+    for (const trace::Note& note : trace.notes) CHECK(note.kind != "recovered");
+}
+
+TEST(trimming_gives_empty_slabs_back_and_loses_nothing) {
+    const Directory directory;
+    const std::string file = recorded_file(directory, 10'000);
+    const uint64_t size = fs::file_size(file);
+    CHECK(record::trim_session_file(file) > 0);
+    CHECK(fs::file_size(file) == size);
+    const trace::Trace trace = trace::build_trace(record::recover_session_file(file));
+    CHECK(trace.size() == 10'002 && count(trace, "outer", false) == 1);
+}
+
+TEST(open_scopes_last_until_the_end_that_somebody_has_seen) {
+    const Directory directory;
+    const std::string file = recorded_file(directory, 1);
+    record::RecoverOptions options;
+    options.ended_raw_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW) + 5'000'000'000;
+    const trace::Trace trace = trace::build_trace(record::recover_session_file(file, options));
+    CHECK(trace.strings[trace.name[0]] == "outer" && trace.duration_ns[0] > 4'900'000'000);
+}
+
+TEST(processes_of_one_boot_can_share_the_wall_time_of_one) {
+    const Directory directory;
+    const std::string file = recorded_file(directory, 1);
+    const record::SessionFileInfo info = record::read_session_file_info(file);
+    const trace::Trace own = trace::build_trace(record::recover_session_file(file));
+    record::RecoverOptions options;
+    options.wall_offset_ns = info.wall_offset_ns + 1'000'000;
+    options.boot_id = info.boot_id;
+    const trace::Trace shifted = trace::build_trace(record::recover_session_file(file, options));
+    const int64_t shift_ns = shifted.start_ns[0] - own.start_ns[0];
+    CHECK(shift_ns > 990'000 && shift_ns < 1'010'000);
+    options.boot_id = "another";
+    const trace::Trace foreign = trace::build_trace(record::recover_session_file(file, options));
+    CHECK(foreign.start_ns[0] - own.start_ns[0] < 10'000);
+}
+
+static ptrdiff_t thread_count() {
+    return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+}
+
+TEST(no_thread_of_ours_is_there_after_a_fork) {
+    const Directory directory;
+    in_child([&] {
+        const auto before = thread_count();         // a sanitizer may have one of its own
+        Recorder::instance().start(in(directory));  // wakes the thread that makes memory ready
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        CHECK(thread_count() == before);
+        CHECK(waitpid(child, nullptr, 0) == child);
+        for (int i = 0; i < 100'000; ++i) {
+            begin("after");
+            end("after");
+        }
+    });
+    CHECK(trace::build_trace(record::recover_session_file(directory.only_file())).size() == 100'000);
 }
 
 CHECK_MAIN

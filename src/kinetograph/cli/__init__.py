@@ -22,14 +22,14 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "run": Verb("run", "Profile a Python program and all its processes, from start to end."),
     "demo": Verb("demo", "Profile a small program and show what comes out."),
     "summary": Verb("summary", "Print where the time went in TRACE."),
     "convert": Verb("convert", "Rewrite trace A as B, in the format of B's suffix."),
+    "merge": Verb("merge", "Make one trace of those in DIR."),
     "view": Verb("view", "Open TRACE in Perfetto's UI, in the browser."),
     "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
-    "run": Verb("later", "Profile a Python program from start to end (not available yet)."),
-    "merge": Verb("later", "Make one trace of those in DIR (not available yet)."),
     "build": Verb("later", "Build the part for an installed framework (not available yet)."),
     "capture": Verb("later", "Profile running processes (not available yet)."),
     "daemon": Verb("later", "Pass capture requests on to processes (not available yet)."),
@@ -99,6 +99,7 @@ def main() -> None:
 
     \b
     Examples:
+      kinetograph run app.py                  profile a program and all its processes
       kinetograph demo                        see what it does, in a second
       kinetograph summary trace.json.gz       where did the time go
       kinetograph convert trace.json trace.pftrace

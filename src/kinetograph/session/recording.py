@@ -23,7 +23,7 @@ from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
 
-__all__ = ["PostProcess", "Session"]
+__all__ = ["PostProcess", "Session", "describe"]
 
 PostProcess = Callable[[Trace], object]
 
@@ -222,21 +222,26 @@ class Session:
             warnings.warn(f"post_process: {text}", RuntimeWarning, stacklevel=4)
 
     def _describe(self, trace: Trace) -> None:
-        trace.metadata["trace_id"] = self._config.trace_id or os.urandom(16).hex().upper()
-        trace.metadata["host_name"] = os.uname().nodename
+        describe(trace, self._config)
         # Ranks are often given after the start, and may be gone at the end.
         distributed = _distributed_info() or self._distributed
         if distributed is not None:
             trace.metadata["distributedInfo"] = distributed
-        for option, key in _FLAGS.items():
-            if getattr(self._config, option):
-                trace.metadata[key] = 1
         if not self._activities:
             trace.add_note("activities", "no activity was chosen, so nothing is recorded")
-        for sentence in shortfalls(self._config):
-            trace.add_note("partial", sentence)
         for sentence in observer.errors.since(self._observer_errors):
             trace.add_note("callback", sentence)
+
+
+def describe(trace: Trace, config: ProfilerConfig) -> None:
+    """Say in the trace where and how it was recorded."""
+    trace.metadata["trace_id"] = config.trace_id or os.urandom(16).hex().upper()
+    trace.metadata["host_name"] = os.uname().nodename
+    for option, key in _FLAGS.items():
+        if getattr(config, option):
+            trace.metadata[key] = 1
+    for sentence in shortfalls(config):
+        trace.add_note("partial", sentence)
 
 
 def _distributed_info() -> dict[str, Any] | None:

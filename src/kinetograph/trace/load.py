@@ -20,27 +20,30 @@ _PACKET = 0x0A
 """The first byte of a Perfetto trace; in JSON a line feed, which may stand before the text."""
 
 
-def load(path: str | PathLike[str]) -> Trace:
+def load(path: str | PathLike[str], *, directory: str | PathLike[str] | None = None) -> Trace:
     """Read a trace, plain or gzipped: Chrome JSON as we, PyTorch and others write it, or a `.pftrace`.
 
     >>> kg.load("trace.json.gz").events[0].name
     'aten::add_'
+
+    A trace too large for memory is kept in unnamed files of `directory`.
     """
     name = path_text("path", path)
     try:
         with open(name, "rb") as file:
-            return _read(_reader(file))
+            storage = "" if directory is None else path_text("directory", directory)
+            return _read(_reader(file), storage)
     except _native.ParseError as error:
         raise _no_trace(name, *error.args) from None
     except OSError as error:
         raise KinetographError(f"cannot read {name!r}: {error.strerror or error}") from error
 
 
-def _read(read: Callable[[], bytes]) -> Trace:
+def _read(read: Callable[[], bytes], storage: str) -> Trace:
     first = read()
     parse = _native.Trace.read_perfetto if _is_perfetto(first) else _native.Trace.read_chrome_json
     pieces = [first]
-    return Trace(parse(lambda: pieces.pop() if pieces else read()))
+    return Trace(parse(lambda: pieces.pop() if pieces else read(), storage))
 
 
 def _is_perfetto(first: bytes) -> bool:

@@ -57,7 +57,8 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "track"), counted(2450, "event")
     ('1 track', '2,450 events')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
 
 
 def key_of(name: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import kinetograph as kg
 from kinetograph import cli
 from kinetograph.session import recover as recovery
 
@@ -24,3 +27,22 @@ def test_a_folder_without_session_files_is_an_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.main, ["recover", str(tmp_path)])
     assert result.exit_code == 1
     assert result.stderr.startswith("kinetograph: ")
+
+
+def test_with_an_output_all_processes_become_one_trace(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, kinetograph as kg\n"
+        "options = kg.RecordOptions(crash_safe=True, directory=sys.argv[1])\n"
+        "kg.enable_profiler(kg.ProfilerConfig(recording=options))\n"
+        "with kg.scope('work'): pass\n"
+        "os._exit(0)\n"
+    )
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    output = tmp_path / "both.json"
+    result = CliRunner().invoke(cli.main, ["recover", str(tmp_path), "-o", str(output)])
+    assert (result.exit_code, result.stdout) == (0, f"{output}\n")
+    trace = kg.load(output)
+    assert [event.name for event in trace.events] == ["work", "work"]
+    assert len(trace.processes) == 2
+    assert len(list(tmp_path.glob("*.kgsession"))) == 2

@@ -1,0 +1,75 @@
+"""`%%kinetograph`: profile a cell of a notebook and show the table under it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from kinetograph.analysis.summary_tables import SORT_KEYS
+from kinetograph.cli.summary import SummaryOptions, print_summary
+from kinetograph.errors import KinetographError
+from kinetograph.run.settings import RunSettings
+from kinetograph.session.recording import Session
+from kinetograph.trace.formats import require_known_suffix
+
+__all__ = ["profile_cell"]
+
+
+@click.command(add_help_option=False)
+@click.option("-o", "--output", type=click.Path(dir_okay=False))
+@click.option("--calls/--no-calls", default=True)
+@click.option("--sort-by", "sort", type=click.Choice(SORT_KEYS), default="self")
+@click.option("--top", type=click.IntRange(min=1), default=20)
+def _options(**_options: Any) -> None:
+    """Only parsed, never called."""
+
+
+def profile_cell(shell: Any, line: str, cell: str) -> None:
+    """Profile the cell, all threads, and show where the time went.
+
+    %%kinetograph [-o FILE] [--no-calls] [--sort-by self|total|count|...] [--top ROWS]
+    """
+    # IPython shows no frames above this one.
+    __tracebackhide__ = "__ipython_bottom__"
+    options = _parsed(line)
+    if options["output"]:
+        require_known_suffix(options["output"])
+    session = Session.start(RunSettings(calls=options["calls"]).config())
+    try:
+        with _tracebacks_left_to_the_caller(shell):
+            result = shell.run_cell(cell)
+    finally:
+        trace = session.stop()
+    print_summary(trace, SummaryOptions(sort_by=options["sort"], limit=options["top"]))
+    if options["output"]:
+        trace.save(options["output"])
+        click.echo(f"trace in {options['output']}")
+    error = result.error_before_exec or result.error_in_exec
+    if error is not None:
+        raise error
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        context = _options.make_context("%%kinetograph", shlex.split(line))
+    except (click.ClickException, ValueError) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        raise KinetographError(
+            f"%%kinetograph {line}: {text}", hint="%%kinetograph? lists the options"
+        ) from None
+    return dict(context.params)
+
+
+@contextmanager
+def _tracebacks_left_to_the_caller(shell: Any) -> Iterator[None]:
+    """The error is raised again after the table, and the cell fails as it would without us."""
+    shown = shell.showtraceback, shell.showsyntaxerror
+    shell.showtraceback = shell.showsyntaxerror = lambda *_args, **_kwargs: None
+    try:
+        yield
+    finally:
+        shell.showtraceback, shell.showsyntaxerror = shown

@@ -1,0 +1,68 @@
+"""The part of `kinetograph run` after the program: make the trace, save it, say so."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+import click
+
+from kinetograph.cli.progress import progress
+from kinetograph.cli.report import print_top
+from kinetograph.errors import KinetographError
+from kinetograph.run.collect import SessionFile
+from kinetograph.run.launcher import Ending
+from kinetograph.run.program import ProgramRun, made_trace
+from kinetograph.trace import Trace
+from kinetograph.trace.words import counted
+
+__all__ = ["RunReport"]
+
+
+class RunReport:
+    """Where the trace goes and how much is said of it."""
+
+    def __init__(self, path: str, is_quiet: bool, rows: int, wait_seconds: float) -> None:
+        self._path = path
+        self._is_quiet = is_quiet
+        self._rows = rows
+        self._wait_seconds = wait_seconds
+
+    def make(self, started: ProgramRun, ending: Ending) -> None:
+        """Never raises: the launcher shall end as the program did. What was recorded stays if it fails."""
+        kept = (
+            f"what was recorded is in {started.directory.path}: kinetograph recover {started.directory.path}"
+        )
+        try:
+            self._save(started, ending)
+        except KinetographError as error:
+            _say(f"{error}\n{kept}" if started.directory.session_files() else str(error))
+        except KeyboardInterrupt:
+            _say(f"interrupted; {kept}")
+        except Exception as error:
+            _say(f"the trace was not made, {type(error).__name__}: {error}\n{kept}")
+
+    def _save(self, started: ProgramRun, ending: Ending) -> None:
+        with progress(self._is_quiet) as tell:
+            trace, running = made_trace(
+                started.directory, started.settings, tell, ending=ending, wait_seconds=self._wait_seconds
+            )
+            tell(f"writing {counted(len(trace), 'event')} to {self._path}")
+            trace.save(self._path)
+        with suppress(OSError):
+            started.directory.remove_files({file.path for file in running})
+        self._tell(trace, running, started.directory.path)
+
+    def _tell(self, trace: Trace, running: list[SessionFile], directory: str) -> None:
+        if running:
+            pids = ", ".join(str(file.pid) for file in running)
+            _say(f"still running and recording to {directory}: {pids}")
+        if self._is_quiet:
+            return
+        _say(f"the trace of {counted(len(trace.processes), 'process')} is in {self._path}")
+        print_top(trace, self._rows)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        click.echo(f"kinetograph: {text}", file=sys.stderr)

@@ -1,0 +1,103 @@
+"""Begins to record this process, because the run it belongs to says so, before the program's first line.
+
+It must not disturb the program, whatever happens: what goes wrong is left in the run's directory as a
+sentence.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from contextlib import suppress
+
+from kinetograph import _native
+from kinetograph.run.command import split_interpreter_arguments
+from kinetograph.run.directory import VARIABLE, RunDirectory
+from kinetograph.run.settings import RunSettings
+from kinetograph.session.recording import Session
+
+__all__ = ["start"]
+
+_session: Session | None = None
+_directory = RunDirectory("")
+_settings = RunSettings()
+_name = ""
+
+
+def start() -> None:
+    """By `kinetograph.pth`, while Python reads its site packages: twice in a virtual environment."""
+    global _directory, _settings, _name
+    if _directory.path:
+        return
+    _directory = RunDirectory(os.environ[VARIABLE])
+    if not _directory.exists:
+        return
+    try:
+        _settings = RunSettings.from_json(_directory.read_settings())
+        _name = _process_name(sys.orig_argv)
+    except Exception as error:
+        _leave_reason(error)
+        return
+    _begin(_name)
+    # First of all functions at exit, and so the last one that is called.
+    atexit.register(_native.mark_end)
+    os.register_at_fork(after_in_child=_begin_in_child)
+
+
+def _begin(name: str) -> None:
+    global _session
+    try:
+        _native.set_process_name(name)
+        _session = Session.start(_settings.config(_directory.path), _settings.activities)
+    except Exception as error:
+        _session = None
+        _leave_reason(error)
+
+
+def _begin_in_child() -> None:
+    """A forked child starts with no session, and gets one of its own."""
+    if not _directory.exists:
+        return
+    _begin(_name)
+    _ask_for_the_name_of_a_worker()
+
+
+def _ask_for_the_name_of_a_worker() -> None:
+    """multiprocessing tells a child its name after the fork, and then calls what is registered here."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.register_after_fork(_directory, _take_name_of_worker)
+
+
+def _take_name_of_worker(_registered: RunDirectory) -> None:
+    process = sys.modules["multiprocessing.process"].current_process()
+    _native.set_process_name(f"{_name} ({process.name})")
+
+
+def _leave_reason(error: Exception) -> None:
+    # Without it the launcher still says that there is no session file.
+    with suppress(OSError):
+        _directory.write_reason(f"{type(error).__name__}: {error}".splitlines()[0])
+
+
+def _process_name(orig_argv: list[str]) -> str:
+    """Python and the program: `python app.py`, `python -m pytest`."""
+    python = os.path.basename(orig_argv[0]) if orig_argv else "python"
+    _flags, program = split_interpreter_arguments(orig_argv[1:])
+    if not program:
+        return python
+    if program[0] == "-m":
+        return f"{python} -m {program[1]}"
+    if program[0] != "-c":
+        return f"{python} {os.path.basename(program[0])}"
+    return f"{python} ({_helper_of_multiprocessing(program)})"
+
+
+def _helper_of_multiprocessing(program: list[str]) -> str:
+    if "--multiprocessing-fork" in program:
+        return "multiprocessing spawn"
+    for helper in ("resource_tracker", "forkserver"):
+        if f"multiprocessing.{helper} " in program[1]:
+            return f"multiprocessing {helper}"
+    return "-c"

@@ -1,0 +1,195 @@
+"""From the session files of a run to one trace: all processes, one clock."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kinetograph import _native
+from kinetograph.errors import KinetographError
+from kinetograph.run.directory import RunDirectory
+from kinetograph.trace import Trace
+
+__all__ = [
+    "Reading",
+    "SessionFile",
+    "Tell",
+    "Trimmer",
+    "merge_session_files",
+    "merged_storage",
+    "session_files",
+    "trace_of",
+    "wait_until_ended",
+]
+
+Tell = Callable[[str], None]
+"""Says what is being done, to somebody who is waiting for it."""
+
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.1
+# What building a trace takes, for each byte recorded.
+_BYTES_PER_BYTE = 2.5
+
+
+class SessionFile(NamedTuple):
+    """A session file of a run and what it says of its process."""
+
+    path: str
+    pid: int
+    parent_pid: int
+    process_name: str
+    command: str
+    boot_id: str
+    start_ns: int
+    wall_offset_ns: int
+    bytes: int
+    has_ended: bool
+    is_in_use: bool
+
+    @classmethod
+    def of(cls, path: str) -> SessionFile:
+        info = _native.session_file_info(path)
+        return cls(path=path, **info)
+
+
+class Reading(NamedTuple):
+    """How session files are read."""
+
+    memory_limit_bytes: int
+    keep_ns: int = 0
+    """Only the newest of each process; 0 for all."""
+    ended_raw_ns: Mapping[int, int] = MappingProxyType({})
+    """When processes ended, by CLOCK_MONOTONIC_RAW, as far as somebody has seen it."""
+
+
+class Unreadable(NamedTuple):
+    """A file that is no session file, and why."""
+
+    path: str
+    reason: str
+
+
+def session_files(paths: Iterable[str]) -> tuple[list[SessionFile], list[Unreadable]]:
+    """In the order their sessions started. One killed at its start may have left no header."""
+    files: list[SessionFile] = []
+    unreadable: list[Unreadable] = []
+    for path in paths:
+        try:
+            files.append(SessionFile.of(path))
+        except (OSError, RuntimeError) as error:
+            unreadable.append(Unreadable(path, str(error)))
+    return sorted(files, key=lambda file: file.start_ns), unreadable
+
+
+def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> list[SessionFile]:
+    """Give the processes of the run that have outlived the program time to end; returns those that did not.
+
+    Ctrl-C ends the waiting.
+    """
+    deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE_SECONDS
+    try:
+        while True:
+            running = [file for file in session_files(directory.session_files())[0] if file.is_in_use]
+            if not running or time.monotonic() >= deadline:
+                return running
+            pids = ", ".join(str(file.pid) for file in running)
+            tell(f"waiting for {len(running)} processes that are still running ({pids}); Ctrl-C to go on")
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+    except KeyboardInterrupt:
+        return [file for file in session_files(directory.session_files())[0] if file.is_in_use]
+
+
+def trace_of(directory: RunDirectory, tell: Tell, reading: Reading) -> Trace:
+    """One trace of all session files; what could not be recorded or read is in its notes."""
+    files, unreadable = session_files(directory.session_files())
+    if not files:
+        raise KinetographError(
+            _why_nothing(directory, unreadable), hint="is kinetograph installed in its Python?"
+        )
+    trace = merge_session_files(files, tell, reading)
+    trace.metadata["processes"] = [_description(file) for file in files]
+    for file in files:
+        if file.is_in_use:
+            trace.add_note("running", f"process {file.pid} was still running when this trace was made")
+    for path, reason in unreadable:
+        trace.add_note("unreadable", f"{os.path.basename(path)}: {reason}")
+    for pid, reason in directory.reasons().items():
+        trace.add_note("unrecorded", f"process {pid} was not recorded: {reason}")
+    return trace
+
+
+def _why_nothing(directory: RunDirectory, unreadable: list[Unreadable]) -> str:
+    reasons = [reason for _path, reason in unreadable]
+    reasons += [f"process {pid}: {reason}" for pid, reason in directory.reasons().items()]
+    return f"nothing was recorded: {'; '.join(reasons) or 'no process of this run has loaded kinetograph'}"
+
+
+def merge_session_files(files: list[SessionFile], tell: Tell, reading: Reading) -> Trace:
+    """One trace of these, which are in the order of their start."""
+    directory = os.path.dirname(files[0].path)
+    storage = merged_storage(sum(map(_used_bytes, files)), reading.memory_limit_bytes, directory)
+    merger = _native.TraceMerger(storage)
+    last_of_pid = {file.pid: file for file in files}
+    for number, file in enumerate(files, 1):
+        tell(f"reading process {file.pid} ({number} of {len(files)})")
+        # A process that executed another program has left several files, and ended with the last.
+        is_last = last_of_pid[file.pid] is file
+        trace = _recover(file, files[0], reading, reading.ended_raw_ns.get(file.pid, 0) if is_last else 0)
+        if len(files) == 1:
+            return Trace(trace)
+        merger.append(trace, f"process {file.pid}", file.boot_id)
+    return Trace(merger.finish())
+
+
+def _recover(file: SessionFile, first: SessionFile, reading: Reading, end_ns: int) -> _native.Trace:
+    """By the wall time of the first process: a step of that clock then moves no process against another."""
+    return _native.recover(
+        file.path,
+        is_never_stopped=True,
+        boot_id=first.boot_id,
+        wall_offset_ns=first.wall_offset_ns,
+        ended_raw_ns=end_ns,
+        keep_ns=reading.keep_ns,
+        memory_limit_bytes=reading.memory_limit_bytes,
+        spill_directory=os.path.dirname(file.path),
+    )
+
+
+def _used_bytes(file: SessionFile) -> int:
+    """Session files are made larger ahead of time; what holds nothing is given back first."""
+    _native.trim_session_file(file.path)
+    return os.stat(file.path).st_blocks * 512
+
+
+class Trimmer:
+    """Gives back the disk space that ended processes did not use: 4 MiB each, and some programs fork much.
+
+    >>> trimmer = Trimmer(directory)
+    >>> trimmer.trim()
+    """
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._trimmed: set[str] = set()
+
+    def trim(self) -> None:
+        """Those that have ended since the last time; a file that cannot be read now is told of later."""
+        for path in set(self._directory.session_files()) - self._trimmed:
+            with suppress(OSError, RuntimeError):
+                if not SessionFile.of(path).is_in_use:
+                    self._trimmed.add(path)
+                    _native.trim_session_file(path)
+
+
+def merged_storage(recorded_bytes: int, memory_limit_bytes: int, directory: str) -> str:
+    """Where the columns of a trace that large live: in files of this directory, or, if empty, in memory."""
+    return directory if recorded_bytes * _BYTES_PER_BYTE > memory_limit_bytes / 2 else ""
+
+
+def _description(file: SessionFile) -> dict[str, Any]:
+    described = {"pid": file.pid, "parent_pid": file.parent_pid, "name": file.process_name}
+    return described | {"command": file.command.strip(), "start_ns": file.start_ns}

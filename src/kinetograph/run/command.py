@@ -1,0 +1,55 @@
+"""The command line of Python: what belongs to the interpreter and what to the program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from kinetograph.errors import KinetographError
+
+__all__ = ["python_command", "split_interpreter_arguments"]
+
+_TAKE_A_VALUE = ("-X", "-W", "--check-hash-based-pycs")
+_END_OPTIONS = ("-c", "-m")
+# What a package manager may have put behind the `#!` of our script, to keep the script apart from the user's
+# own files. The program is not the script.
+_ISOLATING = frozenset("IEsP")
+
+
+def split_interpreter_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Options of the interpreter, and from the script, `-m` or `-c` on the rest.
+
+    >>> split_interpreter_arguments(["-X", "dev", "-uB", "app.py", "-v"])
+    (['-X', 'dev', '-uB'], ['app.py', '-v'])
+    """
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
+        if arguments[at] == "--":
+            return list(arguments[:at]), list(arguments[at + 1 :])
+        if arguments[at][:2] in _END_OPTIONS:
+            return list(arguments[:at]), [arguments[at][:2], *_attached(arguments[at]), *arguments[at + 1 :]]
+        at += 2 if arguments[at] in _TAKE_A_VALUE else 1
+    return list(arguments[:at]), list(arguments[at:])
+
+
+def _attached(option: str) -> list[str]:
+    return [option[2:]] if len(option) > 2 else []
+
+
+def python_command(program: Sequence[str], *, is_module: bool) -> list[str]:
+    """This Python with the options it was given, to run a program."""
+    if not sys.executable:
+        raise KinetographError(
+            "this Python does not know its own path", hint="call `python -m kinetograph run`"
+        )
+    flags, ours = split_interpreter_arguments(sys.orig_argv[1:])
+    if not ours or ours[0] != "-m":
+        flags = [kept for flag in flags if (kept := _without_isolation(flag))]
+    return [sys.executable, *flags, *(["-m"] if is_module else []), *program]
+
+
+def _without_isolation(flag: str) -> str:
+    if flag.startswith("--") or flag[:2] in ("-X", "-W") or not flag.startswith("-"):
+        return flag
+    letters = "".join(letter for letter in flag[1:] if letter not in _ISOLATING)
+    return f"-{letters}" if letters else ""

@@ -1,0 +1,120 @@
+"""One trace of those in a directory: of the ranks of a job, of processes that recorded each for itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kinetograph import _native
+from kinetograph.errors import KinetographError
+from kinetograph.run.collect import Reading, Tell, merge_session_files, merged_storage, session_files
+from kinetograph.run.directory import SESSION_SUFFIX
+from kinetograph.trace import Trace, load
+
+__all__ = ["merge_directory"]
+
+_TRACE_SUFFIXES = (".json", ".json.gz")
+# A trace in memory, for each byte of its file.
+_BYTES_PER_PLAIN_BYTE, _BYTES_PER_PACKED_BYTE = 0.6, 8
+
+
+class Source(NamedTuple):
+    """A trace, and what it says of its origin."""
+
+    file: str
+    trace: Trace
+    rank: int | None
+    host: str
+
+    @property
+    def whose(self) -> str:
+        return self.file if self.rank is None else f"rank {self.rank}"
+
+    def described(self) -> dict[str, Any]:
+        members = {"file": self.file, "host_name": self.host, "processes": len(self.trace.processes)}
+        info = self.trace.metadata.get("distributedInfo")
+        return members if info is None else members | {"distributedInfo": info}
+
+
+def merge_directory(directory: str, output: str, memory_limit_bytes: int, tell: Tell) -> Trace:
+    """All trace files and session files of `directory` but `output`; others are left out, with a note."""
+    paths = _trace_files(directory, output)
+    storage = merged_storage(sum(map(_built_bytes, paths)), memory_limit_bytes, directory)
+    failures: list[str] = []
+    sources = [
+        *_loaded(paths, storage, failures, tell),
+        *_recovered(directory, memory_limit_bytes, failures, tell),
+    ]
+    if not sources:
+        raise KinetographError(
+            "; ".join([f"there is nothing to merge in {directory}", *failures]),
+            hint=f"expected files that end in {', '.join((*_TRACE_SUFFIXES, SESSION_SUFFIX))}",
+        )
+    trace = _merged(sources, storage, tell)
+    for failure in failures:
+        trace.add_note("unreadable", failure)
+    return trace
+
+
+def _trace_files(directory: str, output: str) -> list[str]:
+    paths = [entry.path for entry in os.scandir(directory) if entry.is_file()]
+    return sorted(path for path in paths if path.endswith(_TRACE_SUFFIXES) and not _is_same(path, output))
+
+
+def _is_same(path: str, other: str) -> bool:
+    return os.path.exists(other) and os.path.samefile(path, other)
+
+
+def _built_bytes(path: str) -> int:
+    factor = _BYTES_PER_PACKED_BYTE if path.endswith(".gz") else _BYTES_PER_PLAIN_BYTE
+    return int(os.path.getsize(path) * factor)
+
+
+def _loaded(paths: list[str], storage: str, failures: list[str], tell: Tell) -> Iterator[Source]:
+    for number, path in enumerate(paths, 1):
+        tell(f"reading {path} ({number} of {len(paths)})")
+        try:
+            trace = load(path, directory=storage or None)
+        except KinetographError as error:
+            failures.append(str(error).splitlines()[0])
+        else:
+            yield Source(
+                os.path.basename(path), trace, _rank(trace), str(trace.metadata.get("host_name", ""))
+            )
+
+
+def _recovered(directory: str, memory_limit_bytes: int, failures: list[str], tell: Tell) -> Iterator[Source]:
+    names = [entry.path for entry in os.scandir(directory) if entry.name.endswith(SESSION_SUFFIX)]
+    files, unreadable = session_files(names)
+    failures.extend(reason for _path, reason in unreadable)
+    if files:
+        yield Source(
+            "session files",
+            merge_session_files(files, tell, Reading(memory_limit_bytes)),
+            None,
+            files[0].boot_id,
+        )
+
+
+def _rank(trace: Trace) -> int | None:
+    info = trace.metadata.get("distributedInfo")
+    rank = info.get("rank") if isinstance(info, dict) else None
+    return rank if isinstance(rank, int) else None
+
+
+def _merged(sources: list[Source], storage: str, tell: Tell) -> Trace:
+    """In the order of ranks, so that what stands once in a file is that of the lowest."""
+    sources.sort(key=lambda source: (source.rank is None, source.rank or 0, source.file))
+    if len(sources) == 1:
+        return sources[0].trace
+    described = [source.described() for source in sources]
+    merger = _native.TraceMerger(storage)
+    while sources:
+        source = sources.pop(0)  # its memory can go as soon as it is merged
+        tell(f"merging {source.whose}")
+        merger.append(source.trace.native, source.whose, source.host, is_labelled=True)
+    trace = Trace(merger.finish())
+    trace.metadata["trace_id"] = os.urandom(16).hex().upper()
+    trace.metadata["merged"] = described
+    return trace

@@ -1,0 +1,74 @@
+"""`kinetograph merge DIR` makes one trace of those in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import kinetograph as kg
+from kinetograph import cli
+from recorded import recording
+
+
+def save(path: Path, name: str, rank: int | None = None, host: str = "one") -> None:
+    with recording() as window, kg.scope(name):
+        pass
+    window.trace.metadata["host_name"] = host
+    if rank is not None:
+        window.trace.metadata["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 2}
+    window.trace.save(path)
+
+
+def merge(directory: Path, output: Path) -> Result:
+    return CliRunner().invoke(cli.main, ["merge", str(directory), "-o", str(output)])
+
+
+def test_ranks_of_a_job_become_one_trace_and_are_told_apart(tmp_path: Path) -> None:
+    save(tmp_path / "b.json", "of zero", 0, "one")
+    save(tmp_path / "a.json.gz", "of one", 1, "two")
+    output = tmp_path / "job.json"
+    result = merge(tmp_path, output)
+    assert (result.exit_code, result.stdout) == (0, f"{output}\n")
+    trace = kg.load(output)
+    assert [event.name for event in trace.events] == ["of zero", "of one"]
+    # Both were recorded by this process: equal pids of two hosts.
+    assert len({process.pid for process in trace.processes}) == 2
+    assert trace.processes[0].labels == "CPU (rank 0)"
+    assert "of rank 1" in trace.processes[1].labels
+    assert trace.metadata["distributedInfo"]["rank"] == 0
+    assert [source["distributedInfo"]["rank"] for source in trace.metadata["merged"]] == [0, 1]
+
+
+def test_merging_again_does_not_take_the_result_for_a_source(tmp_path: Path) -> None:
+    save(tmp_path / "a.json", "first")
+    save(tmp_path / "b.json", "second")
+    for _ in range(2):
+        assert merge(tmp_path, tmp_path / "job.json").exit_code == 0
+    assert len(kg.load(tmp_path / "job.json")) == 2
+
+
+def test_what_is_no_trace_is_left_out_and_named(tmp_path: Path) -> None:
+    save(tmp_path / "a.json", "first")
+    save(tmp_path / "b.json", "second")
+    (tmp_path / "c.json").write_text("{")
+    (tmp_path / "d.kgsession").write_text("nothing")
+    result = merge(tmp_path, tmp_path / "job.json.gz")
+    assert result.exit_code == 0
+    assert "c.json" in result.stderr
+    assert "d.kgsession" in result.stderr
+    assert len([note for note in kg.load(tmp_path / "job.json.gz").notes if note.kind == "unreadable"]) == 2
+
+
+@pytest.mark.parametrize("content", [None, "{"], ids=["empty", "no trace"])
+def test_a_folder_without_traces_is_an_error(tmp_path: Path, content: str | None) -> None:
+    if content:
+        (tmp_path / "a.json").write_text(content)
+    result = merge(tmp_path, tmp_path / "job.json")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("kinetograph: there is nothing to merge")
+
+
+def test_a_wrong_suffix_is_told(tmp_path: Path) -> None:
+    assert merge(tmp_path, tmp_path / "job.xml").exit_code == 1

@@ -1,0 +1,46 @@
+"""What of a command line belongs to Python and what to the program."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kinetograph.run.command import python_command, split_interpreter_arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flags", "program"),
+    [
+        (["app.py", "-v"], [], ["app.py", "-v"]),
+        (["-X", "dev", "-uB", "app.py"], ["-X", "dev", "-uB"], ["app.py"]),
+        (["-Xdev", "-W", "error", "-"], ["-Xdev", "-W", "error"], ["-"]),
+        (["-B", "-m", "pytest", "-x"], ["-B"], ["-m", "pytest", "-x"]),
+        (["-mpytest", "-x"], [], ["-m", "pytest", "-x"]),
+        (["-c", "print(1)", "a"], [], ["-c", "print(1)", "a"]),
+        (["--check-hash-based-pycs", "always", "app.py"], ["--check-hash-based-pycs", "always"], ["app.py"]),
+        (["-B", "--", "app.py"], ["-B"], ["app.py"]),
+        ([], [], []),
+    ],
+)
+def test_options_of_python_end_where_the_program_begins(
+    arguments: list[str], flags: list[str], program: list[str]
+) -> None:
+    assert split_interpreter_arguments(arguments) == (flags, program)
+
+
+@pytest.mark.parametrize(
+    ("ours", "flags"),
+    [
+        (["python", "-I", "-X", "dev", "-m", "kinetograph", "run"], ["-I", "-X", "dev"]),
+        (["python", "-sP", "/usr/bin/kinetograph", "run"], []),
+        (["python", "-sPu", "-X", "dev", "/usr/bin/kinetograph", "run"], ["-u", "-X", "dev"]),
+    ],
+    ids=["by hand", "by the script's first line", "both"],
+)
+def test_the_program_gets_our_flags_but_not_those_that_keep_our_script_apart(
+    monkeypatch: pytest.MonkeyPatch, ours: list[str], flags: list[str]
+) -> None:
+    monkeypatch.setattr(sys, "orig_argv", ours)
+    assert python_command(["app.py"], is_module=False) == [sys.executable, *flags, "app.py"]
+    assert python_command(["app"], is_module=True)[-2:] == ["-m", "app"]
