@@ -26,10 +26,12 @@ uint64_t newest_thread() {
     return newest;
 }
 
-// Calls that are open began before we came, unless the thread is younger. Small numbers stand for that: they
-// lie before every window, and keep the order and the calls apart.
+// Calls that are open began before we came, unless the thread is younger: a second or two before stands for
+// that. It lies before the window that begins now, and no other call has the same start.
 uint64_t start_of_open_call(PyThreadState* state, size_t depth) {
-    return PyThreadState_GetID(state) <= newest_thread_at_start ? depth + 1 : base::ticks();
+    constexpr uint64_t long_before = uint64_t(1) << 32;
+    const bool was_there = PyThreadState_GetID(state) <= newest_thread_at_start;
+    return was_there ? rules.started_at - std::min(rules.started_at, long_before) + depth : base::ticks();
 }
 
 struct OpenCall {
@@ -173,8 +175,8 @@ bool start_calls(const CallOptions& options) {
     if (!take_code_slot() || !prepare_names(options.filter)) return false;
     rules.generation = rules.generation % max_generation + 1;
     rules.max_depth = options.max_depth;
-    const uint64_t now = base::ticks();
-    rules.least_ticks = now - base::ticks_before(now, options.min_duration_ns);
+    rules.started_at = base::ticks();
+    rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
     watch_garbage_collection(options.garbage_collection);

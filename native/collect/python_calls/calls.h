@@ -30,6 +30,7 @@ struct CallRules {
     uint32_t generation = 0;
     uint32_t max_depth = UINT32_MAX;
     uint64_t least_ticks = 0;
+    uint64_t started_at = 0;
     bool with_lines = false;
     bool with_calls = false;
 };

@@ -16,11 +16,19 @@ bool profile(bool c_calls) {
     return profiles;
 }
 
+// The profile hook sees the rest, also the ends of what has begun under the other.
+void give_way() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (!profile(false)) PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
 }  // namespace
 
 // Once the profile hook is on it stays: what begins under it must end under it.
 bool install_hook(const HookOptions& options) {
-    if (options.c_calls || (options.is_change && profiles) || !install_eval_frame_hook())
+    if (options.c_calls || (options.is_change && profiles) || !install_eval_frame_hook(give_way))
         return profile(options.c_calls);
     return true;
 }

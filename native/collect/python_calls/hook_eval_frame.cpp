@@ -7,7 +7,6 @@
 #include "collect/python_calls/calls.h"
 #include "collect/python_calls/frames.h"
 #include "collect/python_calls/generators.h"
-#include "collect/python_calls/hook_profile.h"
 
 namespace kinetograph::collect {
 
@@ -18,6 +17,7 @@ namespace {
 _PyFrameEvalFunction next = _PyEval_EvalFrameDefault;
 uint32_t installation = 0;  // counts installations; 0: none is on
 uint32_t installations = 0;
+void (*give_way)() = nullptr;
 
 PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing);
 
@@ -43,15 +43,6 @@ bool is_stack_low(record::ThreadBuffer& thread) {
     if (thread.stack_limit != UINTPTR_MAX) return true;
     thread.stack_limit = find_stack_limit();
     return here < thread.stack_limit;
-}
-
-// The profile hook sees the rest, also the ends of what has begun here.
-void give_way() {
-    if (!remove_eval_frame_hook()) return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (!install_profile_hook(false)) PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
 }
 
 Frame* nearest_wanted(Frame* frame) {
@@ -132,7 +123,8 @@ void find_calls_of(record::ThreadBuffer& thread) {
     thread.found_depth = uint32_t(thread.found_calls.size());
 }
 
-bool install_eval_frame_hook() {
+bool install_eval_frame_hook(void (*when_stack_is_low)()) {
+    give_way = when_stack_is_low;
     if (installation != 0) return true;
     const _PyFrameEvalFunction before = installed_function();
     // Somebody came after us and may pass frames on to us: passing them on to him would never end.
@@ -143,12 +135,11 @@ bool install_eval_frame_hook() {
     return true;
 }
 
-bool remove_eval_frame_hook() {
-    if (installation == 0) return false;
+void remove_eval_frame_hook() {
+    if (installation == 0) return;
     installation = 0;
     if (installed_function() == evaluate)
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
-    return true;
 }
 
 }  // namespace kinetograph::collect

@@ -8,10 +8,11 @@
 
 namespace kinetograph::collect {
 
-// False where it is not safe, or not the right one: the profile hook is then.
-bool install_eval_frame_hook();
-// What it holds on the C stack passes through. True if it was installed.
-bool remove_eval_frame_hook();
+// False where it is not safe: the profile hook is then. `when_stack_is_low` is called on the way of a call,
+// with an exception set perhaps, and removes it.
+bool install_eval_frame_hook(void (*when_stack_is_low)());
+// What it holds on the C stack passes through.
+void remove_eval_frame_hook();
 
 // The calls that are open now, whose ends this hook will not see.
 void find_calls_of(record::ThreadBuffer& thread);

@@ -62,6 +62,7 @@ def _constructor(defaults: Mapping[str, Any]) -> Callable[..., None]:
     fields = ", ".join(f"{name}={name}" for name in defaults)
     source = f"def __init__(self, {parameters}):\n vars(self).update({fields})\n self.__post_init__()"
     scope: dict[str, Any] = {"defaults": defaults}
-    exec(source, scope)
+    # Under the name of this file, so that calls of it are known to be our own.
+    exec(compile(source, __file__, "exec"), scope)
     constructor: Callable[..., None] = scope["__init__"]
     return constructor
