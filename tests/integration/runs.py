@@ -56,3 +56,8 @@ def scopes_by_process(trace: kg.Trace) -> dict[int | str, list[str]]:
 
 def notes(trace: kg.Trace, kind: str) -> list[str]:
     return [note.text for note in trace.notes if note.kind == kind]
+
+
+def scopes(trace: kg.Trace) -> list[kg.Event]:
+    """What the program named itself; the calls of the interpreter are others in every version."""
+    return [event for event in trace.events if not event.is_python_function]

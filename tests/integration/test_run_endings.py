@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from hard_cases import wait_until
-from runs import PROGRAMS, command, notes, python, recorded
+from runs import PROGRAMS, command, notes, python, recorded, scopes
 
 import kinetograph as kg
 
@@ -35,7 +35,7 @@ def started(
 
 def check_events(path: Path, *, is_open: bool) -> kg.Trace:
     trace = kg.load(path)
-    whole, *parts = trace.events
+    whole, *parts = scopes(trace)
     assert (whole.name, whole.finished) == ("whole", not is_open)
     assert len(parts) == 1000
     assert all(part.name == "part" and part.finished for part in parts)
@@ -76,9 +76,9 @@ def test_a_program_that_executes_another_is_one_process_with_both(tmp_path: Path
     trace = tmp_path / "trace.json"
     assert recorded(trace, ENDS, "exec") == python(ENDS, "exec")
     found = kg.load(trace)
-    wholes = [event for event in found.events if event.name == "whole"]
+    wholes = [event for event in scopes(found) if event.name == "whole"]
     assert [event.finished for event in wholes] == [False, True]
-    assert len(found) == 2002
+    assert len(scopes(found)) == 2002
     assert len(found.processes) == 1
 
 
@@ -94,7 +94,7 @@ def test_killing_the_program_from_outside_ends_the_launcher_by_the_same_signal(
     process.communicate(timeout=30)
     assert process.returncode == -number
     trace = check_events(tmp_path / "trace.json", is_open=True)
-    lasted_ns = trace.events[0].duration_ns
+    lasted_ns = scopes(trace)[0].duration_ns
     assert 150_000_000 < lasted_ns < (time.monotonic() - begin) * 1e9
 
 
@@ -219,7 +219,7 @@ def test_a_child_that_outlives_the_program_is_in_the_trace_and_said_to_run(tmp_p
     assert re.search(rf"still running and recording to .*: {pid}\n", done.stderr)
     found = kg.load(trace)
     assert notes(found, "running") == [f"process {pid} was still running when this trace was made"]
-    assert [(event.name, event.finished) for event in found.events] == [("orphan", False)]
+    assert [(event.name, event.finished) for event in scopes(found)] == [("orphan", False)]
     (file,) = tmp_path.glob("run-*/*.kgsession")
     stop.touch()
     wait_until(lambda: not kg._native.session_file_info(str(file))["is_in_use"], "the end of the orphan")
@@ -234,4 +234,4 @@ def test_the_launcher_waits_for_a_child_that_ends_soon(tmp_path: Path) -> None:
     stop.touch()
     _stdout, stderr = process.communicate(timeout=30)
     assert "still running" not in stderr
-    assert [(event.name, event.finished) for event in kg.load(trace).events] == [("orphan", True)]
+    assert [(event.name, event.finished) for event in scopes(kg.load(trace))] == [("orphan", True)]

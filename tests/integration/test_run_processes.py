@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import PROGRAMS, command, notes, python, recorded, scopes_by_process, with_variables
+from runs import PROGRAMS, command, notes, python, recorded, scopes, scopes_by_process, with_variables
 
 import kinetograph as kg
 
@@ -28,22 +28,22 @@ def test_workers_are_recorded_and_nothing_of_theirs_is_lost(trace: Path, how: st
     names = [name for scopes in scopes_by_process(found).values() for name in scopes]
     assert names.count("work") == 100
     assert names.count("whole") == 1
-    numbers = [event.args["number"] for event in found.events if event.name == "work"]
+    numbers = [event.args["number"] for event in scopes(found) if event.name == "work"]
     assert sorted(numbers) == list(range(100))
 
 
 def test_work_of_children_lies_inside_the_wait_of_the_parent(trace: Path) -> None:
     recorded(trace, WORKERS, "pool", "fork")
     found = kg.load(trace)
-    (whole,) = (event for event in found.events if event.name == "whole")
-    for event in found.events:
+    (whole,) = (event for event in scopes(found) if event.name == "whole")
+    for event in scopes(found):
         assert whole.start_ns <= event.start_ns
         assert event.end_ns <= whole.end_ns
 
 
 def test_a_worker_that_is_terminated_loses_nothing(trace: Path) -> None:
     assert recorded(trace, WORKERS, "terminated pool") == python(WORKERS, "terminated pool")
-    names = [(event.name, event.finished) for event in kg.load(trace).events]
+    names = [(event.name, event.finished) for event in scopes(kg.load(trace))]
     assert names.count(("work", True)) == 100
     assert names.count(("hangs", False)) == 2
 
@@ -53,7 +53,7 @@ def test_forked_children_begin_a_session_of_their_own(trace: Path, how: str, pro
     assert recorded(trace, WORKERS, how) == python(WORKERS, how)
     found = kg.load(trace)
     assert len(found.processes) == processes
-    assert sorted(event.name for event in found.events) == ["whole", "work"]
+    assert sorted(event.name for event in scopes(found)) == ["whole", "work"]
     known = {process["pid"]: process["parent_pid"] for process in found.metadata["processes"]}
     main, *children = known
     assert all(known[child] in known for child in children)
@@ -137,7 +137,7 @@ def test_a_ring_keeps_only_the_newest(trace: Path, tmp_path: Path) -> None:
         "with kg.scope('new'): pass\n"
     )
     recorded(trace, program, options=("--ring", "0.5"))
-    assert [event.name for event in kg.load(trace).events] == ["new"]
+    assert [event.name for event in scopes(kg.load(trace))] == ["new"]
 
 
 def test_a_run_inside_a_run_gives_two_traces(tmp_path: Path) -> None:
