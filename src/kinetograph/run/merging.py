@@ -14,7 +14,7 @@ from kinetograph.trace import Trace, load
 
 __all__ = ["merge_directory"]
 
-_TRACE_SUFFIXES = (".json", ".json.gz")
+_TRACE_SUFFIXES = (".json", ".json.gz", ".pftrace", ".pftrace.gz")
 # A trace in memory, for each byte of its file.
 _BYTES_PER_PLAIN_BYTE, _BYTES_PER_PACKED_BYTE = 0.6, 8
 

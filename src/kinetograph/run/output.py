@@ -8,7 +8,7 @@ import time
 
 from kinetograph.checks import require_folder
 from kinetograph.errors import KinetographError
-from kinetograph.run.ranks import rank_from_environment
+from kinetograph.session.ranks import rank_from_environment
 from kinetograph.trace.formats import require_known_suffix
 
 __all__ = ["DEFAULT_OUTPUT", "output_path"]

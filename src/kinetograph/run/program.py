@@ -15,10 +15,10 @@ from kinetograph.run.command import python_command
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.hook import require_hook
 from kinetograph.run.launcher import Ending, run_and_wait
-from kinetograph.run.ranks import rank_from_environment
 from kinetograph.run.settings import RunSettings
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available
+from kinetograph.session.ranks import rank_from_environment
 from kinetograph.session.recording import describe
 from kinetograph.trace import Trace
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from kinetograph.session.ranks import rank_from_environment
 from kinetograph.trace.json_text import to_json
 
 __all__ = ["distributed_info"]
-
-# Where launchers put rank and world size, in the order they are believed: torchrun, Slurm, Open MPI, MPICH.
-_VARIABLES = (
-    ("RANK", "WORLD_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-)
 
 
 def distributed_info() -> dict[str, Any] | None:
@@ -26,7 +17,7 @@ def distributed_info() -> dict[str, Any] | None:
 
     Torch is asked only if the program has imported it.
     """
-    return _from_torch(sys.modules.get("torch")) or _from_launcher(os.environ)
+    return _from_torch(sys.modules.get("torch")) or _from_launcher()
 
 
 def _from_torch(torch: Any) -> dict[str, Any] | None:
@@ -55,14 +46,8 @@ def _internals(torch: Any, groups: Any, backend: str) -> dict[str, Any]:
     return info
 
 
-def _from_launcher(environment: Mapping[str, str]) -> dict[str, Any] | None:
-    for rank_name, size_name in _VARIABLES:
-        rank = environment.get(rank_name)
-        size = None if rank is None else environment.get(size_name)
-        if rank and size and _is_number(rank + size) and int(rank) < int(size):
-            return {"rank": int(rank), "world_size": int(size)}
-    return None
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+def _from_launcher() -> dict[str, Any] | None:
+    rank = rank_from_environment()
+    if rank is None or rank.world_size is None or rank.number >= rank.world_size:
+        return None
+    return {"rank": rank.number, "world_size": rank.world_size}

@@ -9,7 +9,7 @@ import pytest
 
 from kinetograph.errors import KinetographError
 from kinetograph.run.output import output_path
-from kinetograph.run.ranks import rank_from_environment
+from kinetograph.session.ranks import rank_from_environment
 
 
 @pytest.fixture(autouse=True)

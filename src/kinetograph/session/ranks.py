@@ -37,4 +37,4 @@ def rank_from_environment() -> Rank | None:
 
 def _whole(variable: str) -> int | None:
     text = os.environ.get(variable, "")
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isascii() and text.isdigit() else None
