@@ -4,6 +4,7 @@
 #include "bind/hooks.h"
 #include "bind/marks.h"
 #include "bind/python_calls.h"
+#include "bind/python_samples.h"
 #include "bind/scope.h"
 #include "bind/sessions.h"
 #include "bind/trace.h"
@@ -28,4 +29,5 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_trace(module);
     kinetograph::bind::bind_sessions(module);
     kinetograph::bind::bind_python_calls(module);
+    kinetograph::bind::bind_python_samples(module);
 }

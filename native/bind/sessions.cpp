@@ -53,11 +53,11 @@ uint64_t start_session(bool all_threads, uint64_t memory_limit_bytes, bool drop_
     return id;
 }
 
-nb::object stop_session(uint64_t id, uint32_t scopes, bool calls) {
+nb::object stop_session(uint64_t id, uint32_t scopes, bool calls, bool samples) {
     trace::Trace trace = [&] {
         const WithoutGil unlocked;
         return trace::build_trace(Recorder::instance().stop(id),
-                                  {scopes, calls, Recorder::scope_cost_ns(), format::clean_members});
+                                  {scopes, calls, samples, Recorder::scope_cost_ns(), format::clean_members});
     }();
     return wrap_trace(std::move(trace));
 }
@@ -66,7 +66,8 @@ nb::object recover(const std::string& path) {
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
             const WithoutGil unlocked;
-            return trace::build_trace(record::recover_session_file(path), {0, true, 0, format::clean_members});
+            return trace::build_trace(record::recover_session_file(path),
+                                      {0, true, true, 0, format::clean_members});
         }();
         return wrap_trace(std::move(trace));
     });
@@ -127,8 +128,8 @@ void set_observing(bool on) {
 void bind_sessions(nb::module_& module) {
     module.def("start_session", &start_session, "all_threads"_a, "memory_limit_bytes"_a, "drop_at_limit"_a,
                "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
-    module.def("stop_session", &stop_session, "session"_a, "scopes"_a, "calls"_a,
-               nb::sig("def stop_session(session: int, scopes: int, calls: bool) -> Trace"));
+    module.def("stop_session", &stop_session, "session"_a, "scopes"_a, "calls"_a, "samples"_a,
+               nb::sig("def stop_session(session: int, scopes: int, calls: bool, samples: bool) -> Trace"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);

@@ -44,6 +44,9 @@ public:
     // Lets the calling thread take part in a session of chosen threads.
     bool join(SessionId id);
     bool leave(SessionId id);
+    // Lets the calling thread take part in all sessions, those that run and those to come, because it records
+    // on behalf of other threads.
+    void serve_all();
 
     std::vector<SessionInfo> sessions() const;
     bool is_running(SessionId id) const;

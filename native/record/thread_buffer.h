@@ -96,8 +96,9 @@ struct ThreadBuffer {
     bool alive = true;
     bool forget_open_scopes = false;
     bool move_to_new_memory = false;
-    int sessions = 0;     // that record it now
-    int memberships = 0;  // of sessions that still run, also those it has left
+    bool serves_all = false;  // records on behalf of other threads, and so is in every session
+    int sessions = 0;         // that record it now
+    int memberships = 0;      // of sessions that still run, also those it has left
     uint64_t next_order = 0;
     std::deque<OwnedExtent> extents;  // in order; the last one is `extent`, if the thread has one
 };

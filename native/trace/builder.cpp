@@ -13,9 +13,11 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/temporary_file.h"
 #include "trace/recorded_names.h"
+#include "trace/samples.h"
 #include "trace/start_order.h"
 
 namespace kinetograph::trace {
@@ -87,7 +89,8 @@ public:
           options_(options),
           trace_(storage_for(recording)),
           names_(recording, trace_.strings),
-          call_names_(recording, options.clean_members, trace_) {}
+          call_names_(recording, options.clean_members, trace_),
+          samples_(recording.window, {options.samples, options.calls}) {}
 
     Trace build() {
         trace_.window_start_ns = wall(recording_.window.begin);
@@ -95,6 +98,7 @@ public:
         const std::string pid = std::to_string(recording_.pid);
         trace_.processes.push_back({pid, "python", "CPU", pid});
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
+        for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
         if (needs_sort_) sort_events(trace_);
         add_notes();
         return std::move(trace_);
@@ -153,6 +157,7 @@ private:
 
     void add_thread(ThreadRecording& thread) {
         lanes_.clear();
+        samples_.begin_thread();
         thread_name_ = thread.name.empty() ? 0 : trace_.strings.intern(thread.name);
         order_events(thread);
         place_lanes(thread);
@@ -184,18 +189,22 @@ private:
                          [](const OpenScopeCopy& a, const OpenScopeCopy& b) { return a.start < b.start; });
         for_each_record(thread, [&](const Record& record) {
             note_name(thread, record);
+            samples_.see(record);
             if (!makes_sense(record.category, record.scope)) ++damaged_;
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
             lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (is_call(record.category)) has_calls_ = true;
             if (clipped.flags & record::flag_unfinished || thread.windows.size() > 1)
                 forget_open(thread, record);
         });
         for (size_t i = thread.open.size(); i-- > 0;) {
             Clipped clipped;
-            if (wants(thread, thread.open[i], clipped))
-                lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (!wants(thread, thread.open[i], clipped)) continue;
+            lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (is_call(uint8_t(thread.open[i].meta))) has_calls_ = true;
         }
+        if (std::exchange(has_calls_, false)) samples_.has_own_calls(thread.tid);
         for (LaneRows& lane : lanes_) lane.order.finish();
         // Scopes that were open when the thread left end with that window, not with the last one.
         needs_sort_ |= thread.windows.size() > 1;
@@ -234,6 +243,7 @@ private:
             trace_.tracks.push_back(host_track(thread, lane, number));
             trace_.tracks.back().parent = parent;
             if (number == 0) parent = int32_t(lane.track);
+            if (number == 0) thread_tracks_[thread.tid] = lane.track;
         }
         resize_columns(row);
     }
@@ -250,6 +260,40 @@ private:
         if (lane.name) track.name += ": " + std::string(trace_.strings[lane.name]);
         if (lane.has_several_names) track.name += " and others";
         return track;
+    }
+
+    // Spans of a thread that others looked at: beside what it recorded itself, on the same track.
+    void add_sampled_thread(int32_t tid, const std::vector<SampledSpan>& spans) {
+        const auto itself = std::find_if(recording_.threads.rbegin(), recording_.threads.rend(),
+                                         [&](const ThreadRecording& thread) { return thread.tid == tid; });
+        const bool is_member = itself != recording_.threads.rend();
+        if (!is_member && !recording_.all_threads) return;
+        const std::vector<Window> windows =
+            is_member ? itself->windows : std::vector<Window>{recording_.window};
+        for (const SampledSpan& span : spans) {
+            Clipped clipped;
+            if (clip(span.start, span.end, span.is_open ? record::flag_unfinished : 0, windows, clipped))
+                write_sampled_span(sampled_track(tid, is_member ? itself->name : ""), clipped, span.name);
+        }
+    }
+
+    uint32_t sampled_track(int32_t tid, const std::string& name) {
+        const auto [known, is_new] = thread_tracks_.try_emplace(tid, uint32_t(trace_.tracks.size()));
+        if (!is_new) return known->second;
+        const uint32_t other_name = samples_.name_of(tid);
+        thread_name_ = !name.empty() ? trace_.strings.intern(name) : other_name ? names_(other_name) : 0;
+        ThreadRecording thread;
+        thread.tid = tid;
+        trace_.tracks.push_back(host_track(thread, LaneRows(trace_.storage), 0));
+        return known->second;
+    }
+
+    void write_sampled_span(uint32_t track, const Clipped& clipped, uint32_t name) {
+        const size_t row = trace_.size();
+        resize_columns(row + 1);
+        trace_.category[row] = uint8_t(Category::python_function);
+        write_call(row, track, clipped, name, 0);
+        needs_sort_ = true;
     }
 
     void resize_columns(size_t rows) {
@@ -439,7 +483,10 @@ private:
     Trace trace_;
     NameMap names_;
     CallNames call_names_;
+    Samples samples_;
     std::vector<LaneRows> lanes_;
+    bool has_calls_ = false;
+    std::unordered_map<int32_t, uint32_t> thread_tracks_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;
     std::unordered_set<int64_t> tids_;

@@ -12,7 +12,9 @@ namespace kinetograph::trace {
 
 struct BuildOptions {
     uint32_t scopes = 0;  // bit per RecordScope that is wanted; 0: all
-    bool calls = true;    // Python calls, which another session may have asked for
+    // What another session may have asked for:
+    bool calls = true;    // traced Python calls
+    bool samples = true;  // sampled Python stacks
     double scope_cost_ns = 0;
     // Brings the text of arguments to the form a Trace keeps; false when it is no JSON. They come from
     // foreign code and from files of dead processes, and one bad text would spoil every file this trace is

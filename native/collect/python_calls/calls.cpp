@@ -6,6 +6,7 @@
 #include "collect/python_calls/frames.h"
 #include "collect/python_calls/garbage.h"
 #include "collect/python_calls/hook.h"
+#include "collect/python_calls/other_threads.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -163,6 +164,7 @@ bool start_calls(const CallOptions& options) {
     const bool was_hooked = is_hooked;
     is_hooked = options.python_calls;
     newest_thread_at_start = newest_thread();
+    if (options.python_calls) record_other_threads({true});
     if (options.python_calls) return install_hook(options.c_calls, was_hooked);
     if (was_hooked) remove_hook();
     return true;

@@ -17,8 +17,7 @@ Py_ssize_t code_slot = -1;
 namespace {
 
 CallFilter wanted;
-std::vector<std::string> search_path;
-std::string own_folder;
+NamePlaces places;
 struct MethodKey {
     const PyMethodDef* method;
     const PyTypeObject* type;
@@ -51,14 +50,9 @@ uint32_t intern(std::string name, const std::string& qualified) {
     return record::Recorder::instance().intern(name);
 }
 
-bool is_our_own(const Origin& origin) {
-    return !own_folder.empty() && origin.path.starts_with(own_folder);
-}
-
 uint32_t name_of(const PyCodeObject* code, const Origin& origin) {
-    const std::string name = text_of(code->co_name), qualified = text_of(code->co_qualname);
-    return intern(origin.shown + "(" + std::to_string(code->co_firstlineno) + "): " + name,
-                  qualified == name ? "" : qualified);
+    return record::Recorder::instance().intern(
+        call_name(origin, code->co_firstlineno, text_of(code->co_name), text_of(code->co_qualname)));
 }
 
 const char* last_part(const char* dotted) {
@@ -107,29 +101,34 @@ bool take_code_slot() {
     return false;
 }
 
-bool prepare_names(const CallFilter& filter) {
-    wanted = filter;
-    builtin_names.clear();
+bool find_places(NamePlaces& found) {
+    std::vector<std::string>& search_path = found.search_path;
     search_path.clear();
     if (PyObject* path = PySys_GetObject("path"); path && PyList_Check(path))
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); ++i)
             search_path.push_back(text_of(PyList_GET_ITEM(path, i)));
     std::stable_sort(search_path.begin(), search_path.end(),
                      [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
-    if (!own_folder.empty()) return true;
+    if (!found.own_folder.empty()) return true;
     PyObject* package = PyImport_ImportModule("kinetograph");
     PyObject* file = package ? PyObject_GetAttrString(package, "__file__") : nullptr;
     if (!file) return false;
     const std::string path = text_of(file);
-    own_folder = path.substr(0, path.rfind('/') + 1);
+    found.own_folder = path.substr(0, path.rfind('/') + 1);
     Py_DECREF(file);
     Py_DECREF(package);
     return true;
 }
 
+bool prepare_names(const CallFilter& filter) {
+    wanted = filter;
+    builtin_names.clear();
+    return find_places(places);
+}
+
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
-    const Origin origin = origin_of(text_of(code->co_filename), search_path);
-    const bool is_excluded = is_our_own(origin) || !wanted.wants(origin);
+    const Origin origin = origin_of(text_of(code->co_filename), places.search_path);
+    const bool is_excluded = is_our_own(origin, places.own_folder) || !wanted.wants(origin);
     const uint32_t name = is_excluded ? 0 : name_of(code, origin);
     const CodeWord word{uint64_t(generation) << 33 | uint64_t(name) << 1 | uint64_t(is_excluded)};
     // Without memory for the slot it is decided again next time.

@@ -109,7 +109,7 @@ class Session:
         self._require_own_process()
         with self._stopping:
             self._require_running()
-            native = _native.stop_session(self._number, self._scopes, self._calls is not None)
+            native = self._stop_native()
         call_collector.release_calls(self._calls)
         self._count_shapes(-1)
         exits.forget(self)
@@ -117,6 +117,17 @@ class Session:
         self._describe(trace)
         self._enrich(trace)
         return trace
+
+    def _stop_native(self) -> _native.Trace:
+        use = self._calls
+        if use is not None:
+            use.look_around()
+        return _native.stop_session(
+            self._number,
+            self._scopes,
+            calls=use is not None and (use.traces or use.garbage_collection),
+            samples=use is not None and use.samples,
+        )
 
     def _require_own_process(self) -> None:
         if self._process != os.getpid():
@@ -131,7 +142,8 @@ class Session:
 
     def _record_calls(self) -> None:
         calls = self._config.wanted_calls
-        garbage_collection = calls is not None or self._config.experimental_config.record_python_gc_info
+        is_traced = calls is not None and calls.mode == "trace"
+        garbage_collection = is_traced or self._config.experimental_config.record_python_gc_info
         try:
             self._calls = call_collector.record_calls(calls, garbage_collection)
         except BaseException:
@@ -163,6 +175,8 @@ class Session:
         for option, key in _FLAGS.items():
             if getattr(self._config, option):
                 trace.metadata[key] = 1
+        for kind, sentence in self._calls.notes() if self._calls is not None else ():
+            trace.add_note(kind, sentence)
         for sentence in shortfalls(self._config):
             trace.add_note("partial", sentence)
         for sentence in observer.errors.since(self._observer_errors):
