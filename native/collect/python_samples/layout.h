@@ -87,6 +87,19 @@ inline FrameView view_of(const std::byte* bytes) {
     return view;
 }
 
+// From 3.12 on C code that calls a Python function leaves a frame of its own below it.
+inline constexpr bool has_mark_of_c = PY_VERSION_HEX >= 0x030c0000;
+
+// Whether a stack can end with this frame. A generator that is just left, or entered, has no caller for a
+// moment; one that C code runs as the outermost frame of a thread looks the same in 3.11, and is given up.
+inline bool can_be_outermost(const FrameView& frame) {
+#if PY_VERSION_HEX < 0x030c0000
+    return frame.is_entered_by_c && !frame.is_generator;
+#else
+    return frame.is_from_c;
+#endif
+}
+
 // ---- code
 
 inline constexpr size_t code_bytes = offsetof(PyCodeObject, co_code_adaptive);

@@ -21,6 +21,7 @@
 #include "collect/python_samples/code_table.h"
 #include "collect/python_samples/stack_reader.h"
 #include "collect/python_samples/stack_writer.h"
+#include "collect/python_samples/thread_clock.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -39,8 +40,13 @@ void count(std::atomic<uint64_t>& counter, uint64_t more = 1) {
     counter.fetch_add(more, std::memory_order_relaxed);
 }
 
-// Threads whose last recorded stack was not empty, with that stack's thread number.
-using ThreadsWithStacks = std::unordered_map<int32_t, uint32_t>;
+// The last stack recorded of a thread, which was not empty.
+struct LastStack {
+    uint32_t number = 0;  // of the thread
+    int64_t cpu_ns = -1;  // what the thread had used before it was read; -1: not known
+    std::vector<uint32_t> names;
+};
+using ThreadsWithStacks = std::unordered_map<int32_t, LastStack>;
 
 class Sampler {
 public:
@@ -63,9 +69,11 @@ private:
     void take_round(record::ThreadBuffer& buffer);
     void take_stack(record::ThreadBuffer& buffer, const StackReader::Thread& thread);
     StackReader::Result try_stack(const StackReader::Thread& thread);
-    void write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at);
+    bool has_not_run(record::OtherThread thread, int64_t cpu_ns) const;
+    void write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at, int64_t cpu_ns);
     void end_threads_that_left(record::ThreadBuffer& buffer);
     void forget_names_if_gone();
+    void forget_stacks_of_waiting_threads();
 
     const SampleOptions options_;
     const int process_ = getpid();
@@ -75,6 +83,7 @@ private:
     StackWriter writer_;
     std::vector<uint32_t> names_;
     ThreadsWithStacks with_stacks_;
+    ThreadClock clock_;
     std::unordered_map<int32_t, uint64_t> seen_in_round_;
     uint64_t round_ = 0;
     uint32_t oldest_name_ = 0;
@@ -101,6 +110,7 @@ void Sampler::require_known_layout() {
 // The program's signal handlers must not run in a thread that it does not know.
 void Sampler::start(ThreadsWithStacks seen_before) {
     with_stacks_ = std::move(seen_before);
+    forget_stacks_of_waiting_threads();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -156,6 +166,11 @@ void Sampler::take_round(record::ThreadBuffer& buffer) {
 void Sampler::take_stack(record::ThreadBuffer& buffer, const StackReader::Thread& thread) {
     seen_in_round_[thread.id.tid] = round_;
     uint64_t at = base::ticks();
+    const int64_t cpu_ns = clock_.used_by(thread.id.tid);
+    if (has_not_run(thread.id, cpu_ns)) {
+        names_ = with_stacks_[thread.id.tid].names;
+        return write(buffer, thread.id, at, cpu_ns);
+    }
     StackReader::Result result = try_stack(thread);
     if (result == StackReader::Result::torn) {
         at = base::ticks();
@@ -163,11 +178,20 @@ void Sampler::take_stack(record::ThreadBuffer& buffer, const StackReader::Thread
     }
     if (result == StackReader::Result::torn) return count(counters.torn);
     if (result == StackReader::Result::too_deep) return count(counters.too_deep);
-    write(buffer, thread.id, at);
+    write(buffer, thread.id, at, cpu_ns);
+}
+
+// Most threads of most programs wait, and then their stack is what it was: the clock tells at a fraction of
+// the price of looking.
+bool Sampler::has_not_run(record::OtherThread thread, int64_t cpu_ns) const {
+    const auto last = with_stacks_.find(thread.tid);
+    return cpu_ns >= 0 && last != with_stacks_.end() && last->second.number == thread.number &&
+           last->second.cpu_ns == cpu_ns;
 }
 
 StackReader::Result Sampler::try_stack(const StackReader::Thread& thread) {
     const StackReader::Result result = stacks_.read_stack(thread);
+    if (result == StackReader::Result::too_deep && !stacks_.is_unchanged()) return StackReader::Result::torn;
     if (result != StackReader::Result::whole) return result;
     if (!codes_.name_frames(stacks_.frames(), names_) || !stacks_.is_unchanged())
         return StackReader::Result::torn;
@@ -175,13 +199,13 @@ StackReader::Result Sampler::try_stack(const StackReader::Thread& thread) {
     return result;
 }
 
-void Sampler::write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at) {
+void Sampler::write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at, int64_t cpu_ns) {
     const bool had_stack = with_stacks_.contains(thread.tid);
     if (names_.empty() && !had_stack) return;
     if (names_.empty())
         with_stacks_.erase(thread.tid);
     else
-        with_stacks_[thread.tid] = thread.number;
+        with_stacks_[thread.tid] = {thread.number, cpu_ns, names_};
     writer_.write(buffer, thread, at, names_);
     count(counters.stacks);
 }
@@ -190,7 +214,7 @@ void Sampler::end_threads_that_left(record::ThreadBuffer& buffer) {
     std::erase_if(seen_in_round_, [&](const auto& seen) { return seen.second != round_; });
     std::erase_if(with_stacks_, [&](const auto& thread) {
         if (seen_in_round_.contains(thread.first)) return false;
-        writer_.write(buffer, {thread.first, thread.second}, base::ticks(), {});
+        writer_.write(buffer, {thread.first, thread.second.number}, base::ticks(), {});
         return true;
     });
 }
@@ -201,7 +225,12 @@ void Sampler::forget_names_if_gone() {
     if (oldest_name_ != 0 && recorder.strings().is_valid(oldest_name_)) return;
     codes_.forget();
     writer_.forget();
+    forget_stacks_of_waiting_threads();
     oldest_name_ = recorder.intern("kinetograph sampler");
+}
+
+void Sampler::forget_stacks_of_waiting_threads() {
+    for (auto& [tid, last] : with_stacks_) last.cpu_ns = -1;
 }
 
 // Not destroyed at exit: its thread may still run then.

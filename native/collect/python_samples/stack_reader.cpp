@@ -125,10 +125,15 @@ StackReader::Region& StackReader::next_region(uintptr_t begin, size_t bytes) {
 
 StackReader::Result StackReader::walk_frames() {
     for (uintptr_t address = newest_; address != 0; address = frames_.back().previous) {
-        if (frames_.size() == most_frames) return Result::too_deep;
+        if (frames_.size() == most_frames) return goes_in_circles() ? Result::torn : Result::too_deep;
         if (!add_frame(address)) return Result::torn;
     }
-    return Result::whole;
+    return frames_.empty() || can_be_outermost(frames_.back()) ? Result::whole : Result::torn;
+}
+
+bool StackReader::goes_in_circles() const {
+    const auto is_last = [&](const Place& place) { return place.address == places_.back().address; };
+    return std::count_if(places_.begin(), places_.end(), is_last) > 1;
 }
 
 bool StackReader::add_frame(uintptr_t address) {
@@ -160,9 +165,27 @@ const std::byte* StackReader::frame_at(uintptr_t address) {
     return region.bytes.data() + (address - page);
 }
 
-// ---- the second look
+// ---- the second look, and more
 
+// Where C code stands between two frames, or they do not lie together (those of generators), nothing in them
+// tells that they belong together. If two functions take turns at one place, a stack of both may be found,
+// and found again by chance; hardly four times in a row.
 bool StackReader::is_unchanged() {
+    const int looks = tells_by_itself() ? 1 : 3;
+    for (int i = 0; i < looks; ++i)
+        if (!is_same_at_another_look()) return false;
+    return true;
+}
+
+// But for the outermost frame, which C code has left on its own stack and which stays for good.
+bool StackReader::tells_by_itself() const {
+    constexpr size_t outermost = has_mark_of_c ? 2 : 1;
+    for (size_t i = 0; i + outermost < places_.size(); ++i)
+        if (places_[i].region != places_[i + 1].region || frames_[i].is_entered_by_c) return false;
+    return true;
+}
+
+bool StackReader::is_same_at_another_look() {
     const uintptr_t newest_at = newest_frame_address(state_.get(), thread_);
     newest_again_ = 0;
     pieces_.assign(1, {thread_, state_again_.bytes, state_bytes});

@@ -3,7 +3,7 @@
 // A stack may change while it is read. Frames lie one behind the other and are copied in one go, which is
 // many times faster than the interpreter can build them; a frame that was left while its memory stayed as it
 // was gives itself away by its caller, which runs again; and before a stack is believed all of it is read
-// once more and compared.
+// again and compared.
 #pragma once
 
 #include <cstdint>
@@ -60,9 +60,12 @@ private:
     bool read_top(const Thread& thread);
     bool read_data_stack(const PyThreadState& state, Region& region) const;
     Result walk_frames();
+    bool goes_in_circles() const;
     bool add_frame(uintptr_t address);
     const std::byte* frame_at(uintptr_t address);
     Region& next_region(uintptr_t begin, size_t bytes);
+    bool tells_by_itself() const;
+    bool is_same_at_another_look();
     bool is_frame_unchanged(size_t index) const;
 
     const MemoryReader& memory_;
