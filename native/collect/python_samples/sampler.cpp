@@ -116,6 +116,7 @@ void Sampler::start(ThreadsWithStacks seen_before) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     thread_ = std::thread([this] { run(); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread_.native_handle(), "kg-sampler");
 }
 
 ThreadsWithStacks Sampler::stop() {
@@ -130,7 +131,6 @@ ThreadsWithStacks Sampler::stop() {
 
 // Sleeps to deadlines on a grid, so that rounds do not drift; those that were missed are not made up for.
 void Sampler::run() {
-    pthread_setname_np(pthread_self(), "kg-sampler");
     prctl(PR_SET_TIMERSLACK, 1000UL);
     record::Recorder::instance().serve_all();
     const auto period = std::chrono::nanoseconds(1'000'000'000 / options_.hz);
