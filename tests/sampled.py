@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from tests.recorded import Window
+
 import kinetograph as kg
 from kinetograph import _native
 from kinetograph.session.recording import Session
-from tests.recorded import Window
 
 
 def start(all_threads: bool = True, recording: kg.RecordOptions | None = None, **options: Any) -> Session:
@@ -78,7 +79,9 @@ class Waiting:
 
 
 def spans_of(trace: kg.Trace, thread: int | None) -> list[kg.Event]:
-    return [event for event in trace.events if event.thread_id == thread and event.category == "python_function"]
+    return [
+        event for event in trace.events if event.thread_id == thread and event.category == "python_function"
+    ]
 
 
 def functions(trace: kg.Trace, thread: int | None) -> list[str]:

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/gil.h"
-#include "collect/python_calls/other_threads.h"
 #include "collect/python_samples/sampler.h"
 
 namespace nb = nanobind;
@@ -40,9 +39,6 @@ void bind_python_samples(nb::module_& module) {
     module.def("sample_counts", &sample_counts,
                nb::sig("def sample_counts() -> tuple[int, int, int, int, int, int]"),
                "Rounds, stacks, torn, too deep, missed and nanoseconds of CPU since the process began.");
-    module.def(
-        "record_other_threads", [](bool stacks) { collect::record_other_threads({stacks}); }, "stacks"_a,
-        "Record the names of the other threads, and the calls they have open.");
 }
 
 }  // namespace kinetograph::bind

@@ -10,7 +10,13 @@
 from kinetograph import kineto
 from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
 from kinetograph.session.activity import ActivityType, ProfilerActivity, supported_activities
-from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
+from kinetograph.session.config import (
+    CallOptions,
+    ExperimentalConfig,
+    ProfilerConfig,
+    ProfilerState,
+    RecordOptions,
+)
 from kinetograph.session.features import features
 from kinetograph.session.later import (
     ExecutionTraceObserver,

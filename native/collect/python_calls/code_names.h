@@ -8,10 +8,8 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "collect/python_calls/filter.h"
+#include "collect/python_names/filter.h"
 
 namespace kinetograph::collect {
 
@@ -40,14 +38,6 @@ inline CodeWord word_of(const PyCodeObject* code) {
 // Takes a slot, at the first call. False with an exception set where the interpreter keeps them in another
 // way.
 bool take_code_slot();
-
-// What names are made with: sys.path, longest entry first, and the folder of this package.
-struct NamePlaces {
-    std::vector<std::string> search_path;
-    std::string own_folder;
-};
-// As they are at this moment. False with an exception.
-bool find_places(NamePlaces& found);
 
 // From now on decisions are made with this filter and the sys.path of this moment. False with an exception.
 bool prepare_names(const CallFilter& filter);

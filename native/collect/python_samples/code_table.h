@@ -9,7 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collect/python_calls/code_names.h"
+#include "collect/python_names/filter.h"
+#include "collect/python_names/places.h"
 #include "collect/python_samples/layout.h"
 #include "collect/python_samples/memory_reader.h"
 #include "collect/python_samples/text.h"

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "collect/python_calls/code_names.h"
+#include "collect/python_names/filter.h"
 
 namespace kinetograph::collect {
 

@@ -19,6 +19,7 @@ __all__ = ["CallOptions", "Use", "record_calls", "release_calls"]
 
 _ANY_DEPTH = (1 << 32) - 1
 _MOST = (1 << 62) - 1
+_ONLY_IN_MODE = {"min_duration_ns": "trace", "c_calls": "trace", "call_lines": "trace", "sample_hz": "sample"}
 
 
 class CallOptions(Value):
@@ -58,12 +59,10 @@ class CallOptions(Value):
         self._refuse_options_of_other_modes()
 
     def _refuse_options_of_other_modes(self) -> None:
-        if self.mode == "sample":
-            names, mode = ("min_duration_ns", "c_calls", "call_lines"), "trace"
-        else:
-            names, mode = ("sample_hz",), "sample"
-        for name in names:
-            if getattr(self, name) != self.defaults[name]:
+        for name, mode in _ONLY_IN_MODE.items():
+            # "off" keeps the options of tracing: one may want to switch it off for a while.
+            is_other = self.mode != mode and not (self.mode == "off" and mode == "trace")
+            if is_other and getattr(self, name) != self.defaults[name]:
                 raise KinetographError(
                     f"{name} has no meaning in mode {self.mode!r}",
                     hint=f"leave {name} out, or pass mode={mode!r}",

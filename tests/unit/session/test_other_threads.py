@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from tests.sampled import functions, spans_of, stack_of
 
 import kinetograph as kg
 from kinetograph.session.recording import Session
-from tests.sampled import functions, spans_of, stack_of
 
 
 def tracing(all_threads: bool = True, **options: object) -> Session:

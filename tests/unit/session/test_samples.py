@@ -10,9 +10,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-
-import kinetograph as kg
-from kinetograph.session.recording import Session
 from tests import recorded
 from tests.sampled import (
     Waiting,
@@ -26,6 +23,9 @@ from tests.sampled import (
     start,
     wait_for_rounds,
 )
+
+import kinetograph as kg
+from kinetograph.session.recording import Session
 
 Wait = Callable[[], object]
 
@@ -160,9 +160,9 @@ NAMES = {
     "ascii": "plain",
     "latin 1": "größe",
     "two bytes": "функция",
-    "four bytes": "𝔣𝔲𝔫𝔠",
+    "four bytes": "\U0001f3ac\U0001d523",
     "lone surrogate": "a\udc80b",
-    "surrogate beside four bytes": "𝔣\ud800",
+    "surrogate beside four bytes": "\U0001f3ac\ud800",
     "nul": "a\0b",
     "empty": "",
     "long": "x" * 40_000,

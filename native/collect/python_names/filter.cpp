@@ -1,4 +1,4 @@
-#include "collect/python_calls/filter.h"
+#include "collect/python_names/filter.h"
 
 #include <fnmatch.h>
 
