@@ -3,10 +3,10 @@
 import argparse
 import os
 
-from benchmarks import import_time, million_events, scope_cost
+from benchmarks import import_time, million_events, sampling, scope_cost
 from benchmarks.report import machine, save
 
-TOPICS = {"scope": scope_cost, "million": million_events, "import": import_time}
+TOPICS = {"scope": scope_cost, "million": million_events, "import": import_time, "sampling": sampling}
 
 
 def main() -> None:
