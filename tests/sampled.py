@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -101,6 +101,14 @@ def stack_of(frame: FrameType | None) -> list[str]:
 def sampler_threads() -> int:
     found = 0
     for tid in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{tid}/comm") as comm:
+        with suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/self/task/{tid}/comm") as comm:
             found += comm.read().strip() == "kg-sampler"
     return found
+
+
+def wait_for_samplers(count: int) -> None:
+    """The kernel shows a thread a moment longer than it lasts."""
+    deadline = time.monotonic() + 60
+    while sampler_threads() != count:
+        assert time.monotonic() < deadline, f"{sampler_threads()} samplers, not {count}"
+        time.sleep(0.001)

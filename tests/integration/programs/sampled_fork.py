@@ -3,7 +3,7 @@
 import json
 import os
 
-from tests.sampled import functions, sampler_threads, sampling, wait_for_rounds
+from tests.sampled import functions, sampler_threads, sampling, wait_for_rounds, wait_for_samplers
 
 
 def in_child() -> None:
@@ -22,8 +22,9 @@ def main() -> None:
             in_child()
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         wait_for_rounds()
+    wait_for_samplers(0)
     names = functions(window.trace, os.getpid())
-    print(json.dumps({"child": status, "parent": names, "samplers": sampler_threads()}))
+    print(json.dumps({"child": status, "parent": names}))
 
 
 main()

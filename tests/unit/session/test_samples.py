@@ -15,13 +15,13 @@ from tests.sampled import (
     Waiting,
     functions,
     rounds,
-    sampler_threads,
     sampling,
     spans_of,
     spin_for_rounds,
     stack_of,
     start,
     wait_for_rounds,
+    wait_for_samplers,
 )
 
 import kinetograph as kg
@@ -292,9 +292,9 @@ def test_a_session_of_chosen_threads_samples_those() -> None:
 def test_the_sampler_goes_with_the_last_session() -> None:
     with sampling():
         with sampling():
-            assert sampler_threads() == 1
-        assert sampler_threads() == 1
-    assert sampler_threads() == 0
+            wait_for_samplers(1)
+        wait_for_samplers(1)
+    wait_for_samplers(0)
 
 
 def test_the_note_tells_what_sampling_cost() -> None:
