@@ -27,6 +27,8 @@ bool CodeTable::name_frames(std::span<const FrameView> frames, std::vector<uint3
         if (frame.is_from_c) continue;
         const KnownCode& code = codes_[frame.code];
         if (!belongs_to(frame, code.view)) return false;
+        // It has not called anybody yet: its callee is what remains of another call.
+        if (frame.has_direct_callee && is_being_entered(frame) && !is_trampoline(code.view)) return false;
         if (code.is_wanted && is_complete(frame, code.view)) names.push_back(code.name);
     }
     std::reverse(names.begin(), names.end());

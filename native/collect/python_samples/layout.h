@@ -61,6 +61,7 @@ struct FrameView {
     bool is_entered_by_c = false;  // 3.11: C code called this function
     bool is_from_c = false;        // 3.12 and later: no Python frame, but the mark that C code left
     bool is_generator = false;
+    bool has_direct_callee = false;  // known to whoever has read the callee
 
     bool operator==(const FrameView&) const = default;
 };
@@ -87,6 +88,15 @@ inline FrameView view_of(const std::byte* bytes) {
     return view;
 }
 
+inline constexpr size_t code_bytes = offsetof(PyCodeObject, co_code_adaptive);
+
+// Whether the function of a frame is only just being called. Its frame may then still name the caller that
+// the one before it at this place had; and a thread may be kept from going on at any point, for as long as we
+// look.
+inline bool is_being_entered(const FrameView& frame) {
+    return frame.is_suspended && !frame.is_from_c && frame.instruction <= frame.code + code_bytes;
+}
+
 // From 3.12 on C code that calls a Python function leaves a frame of its own below it.
 inline constexpr bool has_mark_of_c = PY_VERSION_HEX >= 0x030c0000;
 
@@ -101,8 +111,6 @@ inline bool can_be_outermost(const FrameView& frame) {
 }
 
 // ---- code
-
-inline constexpr size_t code_bytes = offsetof(PyCodeObject, co_code_adaptive);
 
 // What tells one code object from another that came to lie at the same address.
 struct CodeView {
@@ -141,6 +149,11 @@ struct CodeBytes {
 inline bool is_complete(const FrameView& frame, const CodeView& code) {
     const uintptr_t first = frame.code + code_bytes + sizeof(_Py_CODEUNIT) * uintptr_t(code.first_traceable);
     return frame.is_generator || frame.instruction >= first;
+}
+
+// Frames that the interpreter puts between a class and its __init__ have such code: nothing of it is for us.
+inline bool is_trampoline(const CodeView& code) {
+    return code.first_traceable >= code.instructions;
 }
 
 // Whether the frame runs this code: its place lies in it, or before its begin.

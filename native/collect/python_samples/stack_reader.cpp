@@ -140,12 +140,14 @@ bool StackReader::add_frame(uintptr_t address) {
     const std::byte* bytes = address % align == 0 ? frame_at(address) : nullptr;
     if (!bytes) return false;
     const FrameView frame = view_of(bytes);
+    if (frames_.empty() && is_being_entered(frame)) return false;
     const FrameView* callee = frames_.empty() ? nullptr : &frames_.back();
     const bool is_called_directly =
         callee && !callee->is_entered_by_c && !callee->is_from_c && !frame.is_from_c;
     // Its callee has returned: what lies there are its remains.
     if (is_called_directly && !frame.is_suspended) return false;
     frames_.push_back(frame);
+    frames_.back().has_direct_callee = is_called_directly;
     return true;
 }
 
@@ -207,6 +209,7 @@ bool StackReader::is_frame_unchanged(size_t index) const {
     const Place& place = places_[index];
     const Region& region = regions_[place.region];
     FrameView now = view_of(region.again.data() + (place.address - region.begin));
+    now.has_direct_callee = frames_[index].has_direct_callee;
     if (index == 0) {
         now.instruction = frames_[0].instruction;
         now.is_suspended = frames_[0].is_suspended;
