@@ -3,10 +3,16 @@
 import argparse
 import os
 
-from benchmarks import import_time, million_events, sampling, scope_cost
+from benchmarks import averages, import_time, million_events, sampling, scope_cost
 from benchmarks.report import machine, save
 
-TOPICS = {"scope": scope_cost, "million": million_events, "import": import_time, "sampling": sampling}
+TOPICS = {
+    "scope": scope_cost,
+    "million": million_events,
+    "averages": averages,
+    "import": import_time,
+    "sampling": sampling,
+}
 
 
 def main() -> None:

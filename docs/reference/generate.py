@@ -47,7 +47,7 @@ def members(cls: type) -> Iterator[str]:
     if issubclass(cls, enum.Enum):
         yield ", ".join(f"`{member.name}` = {member.value}" for member in cls) + "\n"
         return
-    public = {name: member for name, member in vars(cls).items() if is_public(name, member)}
+    public = {name: member for name, member in all_members(cls) if is_public(name, member)}
     for name, member in public.items():
         if inspect.getdoc(member):
             yield f"- `.{name}{signature(member)}`: {first_sentence(member)}"
@@ -56,6 +56,13 @@ def members(cls: type) -> Iterator[str]:
         yield f"- {', '.join(plain)}"
     if public:
         yield ""
+
+
+def all_members(cls: type) -> Iterator[tuple[str, object]]:
+    """Those of the class and of what it is made of, as long as that is ours; bases first."""
+    for part in reversed(cls.__mro__):
+        if part.__module__.startswith("kinetograph"):
+            yield from vars(part).items()
 
 
 def module_members(module: ModuleType) -> Iterator[str]:

@@ -1,11 +1,7 @@
 #include "bind/chrome_json.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <system_error>
-
 #include "bind/gil.h"
+#include "bind/sinks.h"
 #include "bind/text.h"
 #include "bind/trace.h"
 #include "format/chrome_json.h"
@@ -14,64 +10,11 @@ namespace nb = nanobind;
 
 namespace kinetograph::bind {
 
-namespace {
-
-class DescriptorSink final : public format::Sink {
-public:
-    explicit DescriptorSink(int descriptor) : descriptor_(descriptor) {}
-    void write(std::string_view block) override {
-        while (!block.empty()) {
-            const ssize_t written = ::write(descriptor_, block.data(), block.size());
-            if (written < 0 && errno == EINTR) continue;
-            if (written < 0) throw std::system_error(errno, std::generic_category());
-            block.remove_prefix(static_cast<size_t>(written));
-        }
-    }
-
-private:
-    int descriptor_;
-};
-
-// The view is only good during the call, so the callee gets bytes of its own.
-class CallableSink final : public format::Sink {
-public:
-    explicit CallableSink(nb::handle target) : target_(target) {}
-    void write(std::string_view block) override {
-        const WithGil gil;
-        target_(nb::bytes(block.data(), block.size()));
-    }
-
-private:
-    nb::handle target_;
-};
-
-void write_without_gil(const trace::Trace& trace, format::Sink& sink, const std::string& name) {
-    const WithoutGil no_gil;
-    format::write_chrome_json(trace, sink, name);
-}
-
-// OSError with its errno, as Python's own files raise it.
-void raise_os_error(int error) {
-    errno = error;
-    PyErr_SetFromErrno(PyExc_OSError);
-    nb::raise_python_error();
-}
-
-}  // namespace
-
 void write_trace(TraceObject& self, nb::object target, nb::str trace_name) {
-    const TraceObject::Writing writing(self);
     const std::string name = from_python(trace_name);
-    if (!nb::isinstance<nb::int_>(target)) {
-        CallableSink sink(target);
-        return write_without_gil(writing.trace(), sink, name);
-    }
-    try {
-        DescriptorSink sink(nb::cast<int>(target));
-        write_without_gil(writing.trace(), sink, name);
-    } catch (const std::system_error& error) {
-        raise_os_error(error.code().value());
-    }
+    write_blocks(self, target, [&name](const trace::Trace& trace, format::Sink& sink) {
+        format::write_chrome_json(trace, sink, name);
+    });
 }
 
 nb::object read_trace(nb::object read, std::string directory) {

@@ -15,14 +15,15 @@ namespace {
 
 void start_calls(std::vector<std::string> include, std::vector<std::string> exclude, uint32_t max_depth,
                  int64_t min_duration_ns, bool c_calls, bool call_lines, bool python_calls,
-                 bool garbage_collection) {
+                 bool garbage_collection, bool scope_stacks) {
     const collect::CallOptions options{{std::move(include), std::move(exclude)},
                                        max_depth,
                                        min_duration_ns,
                                        c_calls,
                                        call_lines,
                                        python_calls,
-                                       garbage_collection};
+                                       garbage_collection,
+                                       scope_stacks};
     if (!collect::start_calls(options)) throw nb::python_error();
 }
 
@@ -31,7 +32,7 @@ void start_calls(std::vector<std::string> include, std::vector<std::string> excl
 void bind_python_calls(nb::module_& module) {
     module.def("start_calls", &start_calls, nb::kw_only(), "include"_a, "exclude"_a, "max_depth"_a,
                "min_duration_ns"_a, "c_calls"_a, "call_lines"_a, "python_calls"_a, "garbage_collection"_a,
-               "Record Python calls from now on, or by other rules than before.");
+               "scope_stacks"_a, "Record Python calls from now on, or by other rules than before.");
     module.def("stop_calls", &collect::stop_calls);
     module.def(
         "record_other_threads", [](bool stacks) { collect::record_other_threads({stacks}); }, "stacks"_a,

@@ -4,6 +4,7 @@
 #include "bind/python_thread.h"
 #include "bind/scope_object.h"
 #include "bind/scoped_function.h"
+#include "collect/python_calls/stacks.h"
 #include "record/recorder.h"
 
 namespace kinetograph::bind {
@@ -76,13 +77,19 @@ bool begin(ScopeObject* scope, uint32_t bits) {
 
 namespace {
 
-bool end_with_details(ScopeObject* scope, uint64_t now) {
+bool end_with_more(ScopeObject* scope, uint64_t now, uint32_t stack) {
+    if (scope->details == Py_None) {
+        if (record::ThreadBuffer* thread = recording_python_thread())
+            record::end_out_of_order(*thread, record::lane_of(*thread, current_context()), scope->name_id,
+                                     now, nullptr, 0, stack);
+        return true;
+    }
     PyObject* text = call_hook_for_result(Hook::describe_exit, reinterpret_cast<PyObject*>(scope));
     const char* payload = text && PyBytes_Check(text) ? PyBytes_AS_STRING(text) : nullptr;
     const size_t bytes = payload ? size_t(PyBytes_GET_SIZE(text)) : 0;
     if (record::ThreadBuffer* thread = recording_python_thread())
         record::end_out_of_order(*thread, record::lane_of(*thread, current_context()), scope->name_id, now,
-                                 payload, bytes);
+                                 payload, bytes, stack);
     Py_XDECREF(text);
     return !PyErr_Occurred();
 }
@@ -93,9 +100,10 @@ bool end(ScopeObject* scope, uint32_t bits) {
     const uint64_t now = base::ticks();
     if (bits & record::active_sessions) {
         if (record::ThreadBuffer* thread = recording_python_thread()) {
-            if (scope->details == Py_None) [[likely]]
+            const uint32_t stack = bits & record::active_stacks ? collect::current_stack() : 0;
+            if (scope->details == Py_None && stack == 0) [[likely]]
                 record::end_scope(*thread, record::lane_of(*thread, current_context()), scope->name_id, now);
-            else if (!end_with_details(scope, now))
+            else if (!end_with_more(scope, now, stack))
                 return false;
         }
     }

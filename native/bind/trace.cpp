@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/chrome_json.h"
+#include "bind/reports.h"
 #include "bind/text.h"
 #include "bind/trace_object.h"
 #include "format/json_check.h"
@@ -51,6 +52,13 @@ nb::object column(TraceObject& self, std::string_view name) {
     if (name == "parent") return view(nesting->parent, nesting);
     if (name == "self_ns") return view(nesting->self_ns, nesting);
     if (name == "depth") return view(nesting->depth, nesting);
+    const std::shared_ptr<trace::DeviceWork> work = self.device_work();
+    const auto of_devices = [&](const auto& values) {
+        return values.empty() ? nb::none() : view(values, work);
+    };
+    if (name == "launcher") return of_devices(work->launcher);
+    if (name == "self_device_ns") return of_devices(work->self_ns);
+    if (name == "device_ns") return of_devices(work->total_ns);
     throw nb::key_error(std::string(name).c_str());
 }
 
@@ -206,12 +214,6 @@ void set_link(TraceObject& self, size_t row, int32_t link) {
     trace.link[row] = link;
 }
 
-nb::tuple totals(TraceObject& self) {
-    const trace::NameTotals groups = trace::totals_by_name(self.trace(), *self.nesting());
-    return nb::make_tuple(groups.name, groups.category, groups.count, groups.total_ns, groups.self_ns,
-                          groups.min_ns, groups.max_ns);
-}
-
 }  // namespace
 
 nb::object wrap_trace(trace::Trace&& trace) {
@@ -219,8 +221,8 @@ nb::object wrap_trace(trace::Trace&& trace) {
 }
 
 void bind_trace(nb::module_& module) {
-    nb::class_<TraceObject>(module, "Trace", "Columns of events and the tables they refer to.")
-        .def(
+    nb::class_<TraceObject> type(module, "Trace", "Columns of events and the tables they refer to.");
+    type.def(
             "__init__",
             [](TraceObject* self, std::string directory) {
                 new (self) TraceObject(trace::Trace(trace::Storage{std::move(directory)}));
@@ -273,17 +275,13 @@ void bind_trace(nb::module_& module) {
                      "correlation: int = 0, scope: int | None = None, flags: int = 0, sequence: int = -1, "
                      "device_type: int = 0, device_index: int = -1) -> None"))
         .def("sort", [](TraceObject& self) { trace::sort_events(self.change_rows()); })
-        .def(
-            "totals", &totals,
-            nb::sig(
-                "def totals(self) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], "
-                "list[int]]"))
         .def("write_chrome_json", &write_trace, "target"_a, "trace_name"_a,
              nb::sig("def write_chrome_json(self, target: int | typing.Callable[[bytes], object], "
                      "trace_name: str) -> None"))
         .def_static(
             "read_chrome_json", &read_trace, "read"_a, "directory"_a = "",
             nb::sig("def read_chrome_json(read: typing.Callable[[], bytes], directory: str = '') -> Trace"));
+    bind_reports(type);
     bind_parse_error(module);
 }
 

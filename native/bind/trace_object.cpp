@@ -14,6 +14,7 @@ void TraceObject::copy_trace() {
 trace::Trace& TraceObject::change_rows() {
     if (trace_.use_count() > 1) copy_trace();
     nesting_.reset();
+    device_work_.reset();
     names_.reset();
     ++version_;
     return *trace_;
@@ -32,6 +33,13 @@ trace::TrackIndex& TraceObject::tracks() {
 std::shared_ptr<trace::Nesting> TraceObject::nesting() {
     if (!nesting_) nesting_ = std::make_shared<trace::Nesting>(trace::nest(*trace_));
     return nesting_;
+}
+
+std::shared_ptr<trace::DeviceWork> TraceObject::device_work() {
+    if (!device_work_) {
+        device_work_ = std::make_shared<trace::DeviceWork>(trace::attribute_device_work(*trace_, *nesting()));
+    }
+    return device_work_;
 }
 
 nb::object TraceObject::names() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "trace/device_work.h"
 #include "trace/trace.h"
 #include "trace/track_index.h"
 
@@ -25,6 +26,7 @@ public:
     trace::Trace& change_texts();
     trace::TrackIndex& tracks();
     std::shared_ptr<trace::Nesting> nesting();
+    std::shared_ptr<trace::DeviceWork> device_work();
     nanobind::object names();
 
     // Counts change_rows(), so that Python knows when a view it kept is of the past.
@@ -48,6 +50,7 @@ private:
     std::shared_ptr<trace::Trace> trace_;
     std::unique_ptr<trace::TrackIndex> tracks_;
     std::shared_ptr<trace::Nesting> nesting_;
+    std::shared_ptr<trace::DeviceWork> device_work_;
     nanobind::object names_;
     uint64_t version_ = 0;
     int writers_ = 0;

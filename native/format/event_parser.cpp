@@ -1,5 +1,7 @@
 #include "format/event_parser.h"
 
+#include <algorithm>
+
 #include "format/json_number.h"
 #include "format/kineto_words.h"
 
@@ -27,7 +29,8 @@ const ParsedEvent& EventParser::parse() {
     return event_;
 }
 
-const ParsedEvent& EventParser::parse_args() {
+const ParsedEvent& EventParser::parse_args(std::span<const std::string_view> left_out) {
+    left_out_ = left_out;
     event_ = {};
     event_.phase = 'X';
     members_.clear();
@@ -112,8 +115,9 @@ void EventParser::parse_argument() {
                                              : take_event_argument(key);
     if (taken) return;
     cursor_.go_back_to(value);
+    const bool is_kept = std::find(left_out_.begin(), left_out_.end(), key) == left_out_.end();
     cursor_.skip_value();
-    keep_argument(start);
+    if (is_kept) keep_argument(start);
 }
 
 void EventParser::keep_argument(const char* start) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,8 +38,9 @@ public:
     explicit EventParser(JsonCursor& cursor) : cursor_(cursor) {}
 
     const ParsedEvent& parse();
-    // The members of an `args` object, braces included, as those of a span.
-    const ParsedEvent& parse_args();
+    // The members of an `args` object, braces included, as those of a span, without those named in
+    // `left_out`.
+    const ParsedEvent& parse_args(std::span<const std::string_view> left_out = {});
 
 private:
     void parse_member();
@@ -56,6 +58,7 @@ private:
 
     JsonCursor& cursor_;
     ParsedEvent event_;
+    std::span<const std::string_view> left_out_;
     const char* late_args_ = nullptr;  // args that came before the phase
     std::string key_, pid_, tid_, lane_, task_, sort_index_, members_;
 };

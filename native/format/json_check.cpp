@@ -42,22 +42,23 @@ std::string compact_json(std::string_view value) {
     return compact;
 }
 
-EventArgs parse_event_args(std::string_view text) {
+EventArgs parse_event_args(std::string_view text, std::span<const std::string_view> left_out) {
     const std::string object = in_braces(text);
     const Source source = in_one_piece(object);
     InputWindow window(source);
     JsonCursor cursor(window);
     EventParser parser(cursor);
-    const ParsedEvent& event = cursor.whole([&]() -> const ParsedEvent& { return parser.parse_args(); });
+    const ParsedEvent& event =
+        cursor.whole([&]() -> const ParsedEvent& { return parser.parse_args(left_out); });
     EventArgs args{event.correlation,   event.sequence, event.scope,
                    event.is_unfinished, event.is_async, std::string(event.members)};
     require_end(cursor);
     return args;
 }
 
-bool clean_members(std::string_view text, std::string& clean) {
+bool clean_members(std::string_view text, std::span<const std::string_view> left_out, std::string& clean) {
     try {
-        clean = std::move(parse_event_args(text).members);
+        clean = std::move(parse_event_args(text, left_out).members);
         return true;
     } catch (const ParseError&) {
         return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,10 +20,11 @@ struct EventArgs {
     std::string members;  // what stays text, as Trace::args_text holds it
 };
 
-// Takes `{"a":1}` or its members alone. What has a column is taken out of the text. Throws ParseError.
-EventArgs parse_event_args(std::string_view text);
+// Takes `{"a":1}` or its members alone. What has a column is taken out of the text, and so is what `left_out`
+// names. Throws ParseError.
+EventArgs parse_event_args(std::string_view text, std::span<const std::string_view> left_out = {});
 
 // The members of parse_event_args, or false where that throws.
-bool clean_members(std::string_view text, std::string& clean);
+bool clean_members(std::string_view text, std::span<const std::string_view> left_out, std::string& clean);
 
 }  // namespace kinetograph::format

@@ -17,8 +17,8 @@ enum class RecordKind : uint8_t {
     lane_name = 7,    // name is the name of this lane of the thread
     // What one thread tells of another, which `end` names (OtherThread).
     stack_sample =
-        8,  // its stack at start; correlation numbers the stack, the payload (StackPayload) spells it
-    open_stack = 9,          // its stack at start, spelled; correlation is 0
+        8,           // its stack at start: numbered by correlation, spelled by the payload where there is one
+    open_stack = 9,  // its stack at start, spelled; correlation is 0
     other_thread_name = 10,  // name is the name of that thread
 };
 
@@ -93,6 +93,7 @@ inline constexpr const char* category_names[] = {
     "counter",
 };
 inline constexpr int category_count = sizeof(category_names) / sizeof(category_names[0]);
+static_assert(category_count <= 64);  // sessions choose among them by the bits of a word
 
 // PyTorch's RecordScope, with PyTorch's numbers.
 enum class RecordScope : uint8_t {
@@ -111,8 +112,12 @@ enum class RecordScope : uint8_t {
 enum RecordFlags : uint8_t {
     flag_unfinished = 1,  // still open when the window closed (or the process died)
     flag_async = 2,       // a span that may cross its neighbours on purpose
-    flag_builtin = 8,     // a call of a C function; not kept in traces
     flag_resumed = 4,     // a later run of a generator or coroutine, whose call is an earlier span
+    // Its "Input Dims", "Input Strides" and "Input type" are there because a session asked for shapes; others
+    // leave them out. A trace does not have this flag.
+    flag_input_shapes = 8,
+    flag_stack = 32,    // `correlation` is the name of its Python stack. A trace does not have this flag
+    flag_builtin = 16,  // a call of a C function. A trace does not have this flag
 };
 
 // 32 bytes: two records a cache line, and an append touches one line of data.

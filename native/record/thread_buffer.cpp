@@ -135,6 +135,8 @@ void Recorder::forget_open_scopes(ThreadBuffer& thread) {
         offer_lane(thread, lane);
     });
     thread.calls_generation = 0;
+    thread.found_calls.clear();
+    thread.found_depth = 0;
 }
 
 void Recorder::move_thread(ThreadBuffer& thread) {
@@ -326,7 +328,7 @@ void Recorder::drop_stack(Lane& lane) {
 // ---- the rare ends
 
 void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now, const char* payload,
-                      size_t payload_bytes) noexcept {
+                      size_t payload_bytes, uint32_t stack) noexcept {
     if (lane.too_deep != 0) {
         --lane.too_deep;
         return;
@@ -337,7 +339,9 @@ void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
         thread.unbalanced.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    const Record record = finished_record(lane, lane.entries[position - 1], now);
+    Record record = finished_record(lane, lane.entries[position - 1], now);
+    record.correlation = stack;
+    if (stack != 0) record.flags |= flag_stack;
     if (payload_bytes == 0)
         append(thread, record);
     else

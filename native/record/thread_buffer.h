@@ -27,6 +27,7 @@ namespace kinetograph::record {
 enum ActiveBits : uint32_t {
     active_sessions = 1,
     active_observers = 2,
+    active_stacks = 4,  // scopes carry the Python stack
 };
 KINETOGRAPH_API extern std::atomic<uint32_t> active;
 
@@ -66,19 +67,23 @@ struct OwnedExtent {
 };
 
 struct ThreadBuffer {
-    // Owner only.
+    // Owner only; what every event needs stands first, together.
     ExtentRef extent;
-    Lane* lane = nullptr;
     uint32_t seen_control = 0;
-    std::vector<std::unique_ptr<Lane>> lanes;
-    std::vector<Lane*> idle_lanes;
-    std::unordered_map<uintptr_t, Lane*> lane_by_context;
+    std::atomic<uint32_t> control{0};  // written under the recorder's lock, read by the owner without it
+    Lane* lane = nullptr;
     Lane calls;
     // Which configuration of the call collector the calls follow; 0: they have to be found anew.
     uint32_t calls_generation = 0;
-
-    // Written under the recorder's lock, read by the owner without it.
-    std::atomic<uint32_t> control{0};
+    // How many calls at the bottom were open before they could be seen to begin, with an opaque key for each
+    // further below; only for a collector that does not see them end either.
+    uint32_t found_depth = 0;
+    uintptr_t stack_limit =
+        UINTPTR_MAX;  // below it the thread's own stack is nearly used up, or not asked yet
+    std::vector<uintptr_t> found_calls;
+    std::vector<std::unique_ptr<Lane>> lanes;
+    std::vector<Lane*> idle_lanes;
+    std::unordered_map<uintptr_t, Lane*> lane_by_context;
 
     // Counted by the owner, read by whoever stops a session.
     std::atomic<uint64_t> dropped{0};
@@ -122,8 +127,10 @@ KINETOGRAPH_API Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool*
 KINETOGRAPH_API bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept;
 KINETOGRAPH_API void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now,
                                            uint32_t line) noexcept;
+// `stack` is the name of the Python stack, 0: none.
 KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now,
-                                      const char* payload = nullptr, size_t payload_bytes = 0) noexcept;
+                                      const char* payload = nullptr, size_t payload_bytes = 0,
+                                      uint32_t stack = 0) noexcept;
 
 // The buffer of this thread if a session records it now, else nullptr.
 inline ThreadBuffer* recording_thread() noexcept {

@@ -35,6 +35,7 @@ using record::Window;
 constexpr size_t column_bytes_per_event = 48;
 constexpr int64_t first_made_up_tid = 1'000'000'000;  // above every Linux thread id, below 2^31
 constexpr int64_t device_sort_index = 5'000'000;
+constexpr std::string_view shape_members[] = {"Input Dims", "Input Strides", "Input type"};
 
 // One event as it will stand in the trace, times still in ticks.
 struct Clipped {
@@ -90,9 +91,12 @@ public:
           trace_(storage_for(recording)),
           names_(recording, trace_.strings),
           call_names_(recording, options.clean_members, trace_),
-          samples_(recording.window, {options.samples, options.calls}) {}
+          stack_args_(recording, options.clean_members, trace_),
+          samples_(recording.window,
+                   {options.wanted.samples, wants_category(uint8_t(Category::python_function))}) {}
 
     Trace build() {
+        shortest_call_ = uint64_t(double(options_.calls.shortest_ns) / recording_.clock.ns_per_tick());
         trace_.window_start_ns = wall(recording_.window.begin);
         trace_.window_end_ns = wall(recording_.window.end);
         const std::string pid = std::to_string(recording_.pid);
@@ -127,12 +131,23 @@ private:
 
     int64_t wall(uint64_t ticks) const { return recording_.clock.to_wall_ns(ticks); }
 
-    bool is_wanted(uint8_t category, uint8_t scope) const {
-        if (is_call(category)) return options_.calls;
-        return options_.scopes == 0 || (options_.scopes >> scope & 1) != 0;
+    bool wants_category(uint8_t category) const { return (options_.wanted.categories >> category & 1) != 0; }
+
+    bool wants_scope(uint8_t scope) const {
+        return options_.wanted.scopes == 0 || (options_.wanted.scopes >> scope & 1) != 0;
     }
 
     static bool is_call(uint8_t category) { return category == uint8_t(Category::python_function); }
+
+    bool wants_call(uint32_t name, uint8_t flags) const {
+        if (flags & record::flag_builtin && !options_.calls.builtins) return false;
+        return !options_.calls.by_name ||
+               wanted_names_.get(name, [&] { return options_.calls.by_name(name); });
+    }
+
+    bool wants_call(const Record& record) const {
+        return record.end - record.start >= shortest_call_ && wants_call(record.name, record.flags);
+    }
 
     // Pages of a file are let go of once they are read: the recording is larger than memory then.
     template <class Visit>
@@ -172,13 +187,17 @@ private:
 
     bool wants(const ThreadRecording& thread, const Record& record, Clipped& clipped) const {
         return is_host_event(record.kind) && makes_sense(record.category, record.scope) &&
-               (record.kind != RecordKind::span || is_wanted(record.category, record.scope)) &&
+               wants_category(record.category) &&
+               (is_call(record.category) ? wants_call(record)
+                                         : record.kind != RecordKind::span || wants_scope(record.scope)) &&
                clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
     }
 
     bool wants(const ThreadRecording& thread, const OpenScopeCopy& scope, Clipped& clipped) const {
         return makes_sense(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
-               is_wanted(uint8_t(scope.meta), uint8_t(scope.meta >> 8)) &&
+               wants_category(uint8_t(scope.meta)) &&
+               (is_call(uint8_t(scope.meta)) ? wants_call(scope.name, uint8_t(scope.meta >> 16))
+                                             : wants_scope(uint8_t(scope.meta >> 8))) &&
                clip(scope.start, scope.seen_until, uint8_t(scope.meta >> 16) | record::flag_unfinished,
                     thread.windows, clipped);
     }
@@ -194,7 +213,8 @@ private:
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
             lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
-            if (is_call(record.category)) has_calls_ = true;
+            if (is_call(record.category))
+                own_calls_.see(clipped.start, clipped.end, record.name, recording_.window.begin);
             if (clipped.flags & record::flag_unfinished || thread.windows.size() > 1)
                 forget_open(thread, record);
         });
@@ -202,9 +222,10 @@ private:
             Clipped clipped;
             if (!wants(thread, thread.open[i], clipped)) continue;
             lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
-            if (is_call(uint8_t(thread.open[i].meta))) has_calls_ = true;
+            if (is_call(uint8_t(thread.open[i].meta)))
+                own_calls_.see(clipped.start, clipped.end, thread.open[i].name, recording_.window.begin);
         }
-        if (std::exchange(has_calls_, false)) samples_.has_own_calls(thread.tid);
+        if (!own_calls_.empty()) samples_.has_own_calls(thread.tid, std::exchange(own_calls_, {}));
         for (LaneRows& lane : lanes_) lane.order.finish();
         // Scopes that were open when the thread left end with that window, not with the last one.
         needs_sort_ |= thread.windows.size() > 1;
@@ -272,7 +293,8 @@ private:
             is_member ? itself->windows : std::vector<Window>{recording_.window};
         for (const SampledSpan& span : spans) {
             Clipped clipped;
-            if (clip(span.start, span.end, span.is_open ? record::flag_unfinished : 0, windows, clipped))
+            if (wants_call(span.name, 0) &&
+                clip(span.start, span.end, span.is_open ? record::flag_unfinished : 0, windows, clipped))
                 write_sampled_span(sampled_track(tid, is_member ? itself->name : ""), clipped, span.name);
         }
     }
@@ -343,8 +365,12 @@ private:
         else
             write_row(row, lane.track, clipped, names_(record.name));
         if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
-        if (record.payload != 0) write_payload(row, record.payload_bytes(), record.payload * sizeof(Record));
-        if (!is_call(record.category)) write_correlation(row, record.correlation);
+        if (record.payload != 0)
+            write_payload(row, record.payload_bytes(), record.payload * sizeof(Record), left_out_of(record));
+        if (record.flags & record::flag_stack)
+            write_stack(row, record.correlation);
+        else if (!is_call(record.category))
+            write_correlation(row, record.correlation);
     }
 
     void write_open_scope(const ThreadRecording& thread, const OpenScopeCopy& scope) {
@@ -357,6 +383,23 @@ private:
         trace_.scope[row] = uint8_t(scope.meta >> 8);
         if (is_call(uint8_t(scope.meta))) return write_call(row, lane.track, clipped, scope.name, 0);
         write_row(row, lane.track, clipped, names_(scope.name));
+    }
+
+    // Most scopes have no other arguments, and then all with the same stack share its text.
+    void write_stack(size_t row, uint32_t stack) {
+        if (!options_.wanted.stacks) return;
+        const TextRange& shared = stack_args_(stack);
+        if (shared.length == 0) return;
+        if (trace_.args.empty()) trace_.args.resize(trace_.size());
+        TextRange& args = trace_.args[row];
+        if (args.length == 0) {
+            args = shared;
+            return;
+        }
+        const std::string own(trace_.args_text.data() + args.offset, args.length);
+        const std::string stack_text(trace_.args_text.data() + shared.offset, shared.length);
+        const std::string both = own + "," + stack_text;
+        write_args(row, both.data(), both.size());
     }
 
     // The line is where the caller stood, 0 when nobody asked.
@@ -385,12 +428,18 @@ private:
         trace_.args_text.append(text, bytes);
     }
 
-    void write_payload(size_t row, const char* payload, size_t room) {
+    std::span<const std::string_view> left_out_of(const Record& record) const {
+        if (options_.wanted.input_shapes || !(record.flags & record::flag_input_shapes)) return {};
+        return shape_members;
+    }
+
+    void write_payload(size_t row, const char* payload, size_t room,
+                       std::span<const std::string_view> left_out) {
         uint32_t bytes = 0;
         std::memcpy(&bytes, payload, sizeof bytes);
         const std::string_view text(payload + sizeof bytes, std::min<size_t>(bytes, room - sizeof bytes));
         if (!options_.clean_members) return write_args(row, text.data(), text.size());
-        if (text.size() == bytes && options_.clean_members(text, clean_))
+        if (text.size() == bytes && options_.clean_members(text, left_out, clean_))
             write_args(row, clean_.data(), clean_.size());
         else
             ++damaged_;
@@ -411,7 +460,7 @@ private:
         if (end_ns < trace_.window_start_ns || (start_ns > trace_.window_end_ns && !recording_.is_recovered))
             return;
         if (record.payload * sizeof(Record) < sizeof(record::DevicePlace) + sizeof(uint32_t)) return;
-        if (!makes_sense(record.category, record.scope)) return;
+        if (!makes_sense(record.category, record.scope) || !wants_category(record.category)) return;
         record::DevicePlace place;
         std::memcpy(&place, record.payload_bytes(), sizeof place);
         const size_t row = trace_.size();
@@ -422,7 +471,7 @@ private:
         trace_.track[row] = device_track(place);
         trace_.category[row] = record.category;
         write_payload(row, record.payload_bytes() + sizeof place,
-                      record.payload * sizeof(Record) - sizeof place);
+                      record.payload * sizeof(Record) - sizeof place, left_out_of(record));
         write_correlation(row, record.correlation);
         needs_sort_ = true;
     }
@@ -483,9 +532,12 @@ private:
     Trace trace_;
     NameMap names_;
     CallNames call_names_;
+    StackArgs stack_args_;
     Samples samples_;
+    mutable IdCache<bool> wanted_names_;
+    uint64_t shortest_call_ = 0;  // ticks
     std::vector<LaneRows> lanes_;
-    bool has_calls_ = false;
+    OwnCalls own_calls_;
     std::unordered_map<int32_t, uint32_t> thread_tracks_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,16 +12,32 @@
 
 namespace kinetograph::trace {
 
+// What a session asked for. Overlapping sessions record what any of them wants, and each leaves out here what
+// only the others do.
+struct Wanted {
+    uint64_t categories = ~uint64_t(0);  // bit per Category
+    uint32_t scopes = 0;                 // bit per RecordScope of spans; 0: all
+    bool input_shapes = true;            // of events with flag_input_shapes
+    bool stacks = true;                  // of events with flag_stack
+    bool samples = true;                 // sampled Python stacks; the category is for traced calls
+};
+
+// Of Python calls, where several sessions want different ones.
+struct WantedCalls {
+    bool builtins = true;
+    int64_t shortest_ns = 0;
+    std::function<bool(uint32_t)> by_name;  // asked once per name of the recorder; empty: all
+};
+
 struct BuildOptions {
-    uint32_t scopes = 0;  // bit per RecordScope that is wanted; 0: all
-    // What another session may have asked for:
-    bool calls = true;    // traced Python calls
-    bool samples = true;  // sampled Python stacks
+    Wanted wanted;
+    WantedCalls calls;
     double scope_cost_ns = 0;
-    // Brings the text of arguments to the form a Trace keeps; false when it is no JSON. They come from
-    // foreign code and from files of dead processes, and one bad text would spoil every file this trace is
-    // written to.
-    bool (*clean_members)(std::string_view text, std::string& clean) = nullptr;
+    // Brings the text of arguments to the form a Trace keeps, without the members named in `left_out`; false
+    // when it is no JSON. They come from foreign code and from files of dead processes, and one bad text
+    // would spoil every file this trace is written to.
+    bool (*clean_members)(std::string_view text, std::span<const std::string_view> left_out,
+                          std::string& clean) = nullptr;
 };
 
 // Linear. Needs a few bytes per event besides the columns; beyond the recording's memory limit columns live

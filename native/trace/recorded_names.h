@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,7 +55,8 @@ private:
 // behind a separator. That becomes an argument, kept once for all calls of the function.
 class CallNames {
 public:
-    using CleanMembers = bool (*)(std::string_view text, std::string& clean);
+    using CleanMembers = bool (*)(std::string_view text, std::span<const std::string_view> left_out,
+                                  std::string& clean);
     struct Entry {
         uint32_t name = 0;
         TextRange args;
@@ -73,7 +75,7 @@ private:
         Entry entry{trace_.strings.intern(text.substr(0, split)), {}};
         if (split == text.size()) return entry;
         std::string args = "\"Qualified name\":\"" + std::string(text.substr(split + 1)) + "\"";
-        if (clean_members_ && !clean_members_(args, args)) return entry;
+        if (clean_members_ && !clean_members_(args, {}, args)) return entry;
         entry.args = {trace_.args_text.size(), args.size()};
         trace_.args_text.append(args.data(), args.size());
         return entry;
@@ -83,6 +85,37 @@ private:
     CleanMembers clean_members_;
     Trace& trace_;
     IdCache<Entry> cache_;
+};
+
+// Python stacks of scopes, as the argument they become; each stack once.
+class StackArgs {
+public:
+    StackArgs(const record::Recording& recording, CallNames::CleanMembers clean_members, Trace& trace)
+        : recording_(recording), clean_members_(clean_members), trace_(trace) {}
+
+    const TextRange& operator()(uint32_t recorded) {
+        return cache_.get(recorded, [&] { return read(recording_.names(recorded)); });
+    }
+
+private:
+    // Frames hold paths, which may hold what JSON must not.
+    TextRange read(std::string_view stack) {
+        std::string escaped;
+        for (const char c : stack) {
+            if (c == '"' || c == '\\') escaped += '\\';
+            escaped += c;
+        }
+        std::string args = "\"Call stack\":\"" + escaped + "\"";
+        if (clean_members_ && !clean_members_(args, {}, args)) return {};
+        const TextRange range{trace_.args_text.size(), args.size()};
+        trace_.args_text.append(args.data(), args.size());
+        return range;
+    }
+
+    const record::Recording& recording_;
+    CallNames::CleanMembers clean_members_;
+    Trace& trace_;
+    IdCache<TextRange> cache_;
 };
 
 }  // namespace kinetograph::trace

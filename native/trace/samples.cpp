@@ -77,22 +77,39 @@ void Samples::follow(Thread& thread, const Sighting& sighting) {
     for (; common < stack.size(); ++common) thread.open.push_back({stack[common], sighting.at});
 }
 
-std::map<int32_t, Samples::Thread> Samples::threads_that_only_waited() {
+std::map<int32_t, Samples::Thread> Samples::threads_seen_at_the_edges() {
     std::stable_sort(open_stacks_.begin(), open_stacks_.end(),
                      [](const Sighting& a, const Sighting& b) { return a.at < b.at; });
     std::map<int32_t, Thread> threads;
     for (Sighting& sighting : open_stacks_) {
-        const int32_t tid = sighting.thread.tid;
-        if (with_calls_.contains(tid) || sighting.stack.empty()) continue;
-        const auto [thread, is_first] = threads.try_emplace(tid);
+        if (sighting.stack.empty()) continue;
+        const auto [thread, is_first] = threads.try_emplace(sighting.thread.tid);
+        if (const auto own = own_calls_.find(sighting.thread.tid); own != own_calls_.end()) {
+            if (is_first) add_what_ended_unseen(thread->second, sighting, own->second);
+            continue;
+        }
         if (is_first) sighting.at = window_.begin;
         follow(thread->second, sighting);
     }
     return threads;
 }
 
+// Not every way of tracing sees the return from a call that was open before: such a call was over when its
+// thread gave its first sign.
+void Samples::add_what_ended_unseen(Thread& thread, const Sighting& sighting, const OwnCalls& own) const {
+    if (sighting.at > own.first_sign()) return;
+    std::vector<uint32_t> known = own.since_begin();
+    for (size_t i = sighting.stack.size(); i-- > 0;) {
+        const auto it = std::find(known.begin(), known.end(), sighting.stack[i]);
+        if (it == known.end())
+            thread.spans.push_back({window_.begin, own.first_sign(), sighting.stack[i], false});
+        else
+            known.erase(it);
+    }
+}
+
 std::map<int32_t, std::vector<SampledSpan>> Samples::take_spans() {
-    threads_.merge(threads_that_only_waited());  // of those that were sampled, the samples
+    threads_.merge(threads_seen_at_the_edges());  // of those that were sampled, the samples
     std::map<int32_t, std::vector<SampledSpan>> spans;
     for (auto& [tid, thread] : threads_) {
         for (; !thread.open.empty(); thread.open.pop_back())

@@ -6,11 +6,12 @@
 // is nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "record/recording.h"
@@ -22,6 +23,24 @@ struct SampledSpan {
     uint64_t end;
     uint32_t name;
     bool is_open;  // until the end of the window
+};
+
+// What a thread recorded of its own calls.
+class OwnCalls {
+public:
+    void see(uint64_t start, uint64_t end, uint32_t name, uint64_t window_begin) {
+        first_sign_ = std::min(first_sign_, start > window_begin ? start : end);
+        if (start <= window_begin) since_begin_.push_back(name);
+    }
+    bool empty() const { return first_sign_ == UINT64_MAX; }
+    // When the thread first called or returned from something.
+    uint64_t first_sign() const { return first_sign_; }
+    // Names of the calls that were open when the window began.
+    const std::vector<uint32_t>& since_begin() const { return since_begin_; }
+
+private:
+    uint64_t first_sign_ = UINT64_MAX;
+    std::vector<uint32_t> since_begin_;
 };
 
 class Samples {
@@ -39,7 +58,7 @@ public:
         if (record.kind >= record::RecordKind::stack_sample) see_other_thread(record);
     }
     // This thread has recorded calls itself, which say more than the stacks found at the edges of the window.
-    void has_own_calls(int32_t tid) { with_calls_.insert(tid); }
+    void has_own_calls(int32_t tid, OwnCalls calls) { own_calls_[tid] = std::move(calls); }
 
     // Call once after the last record: the spans of each thread, outer ones before those within them.
     std::map<int32_t, std::vector<SampledSpan>> take_spans();
@@ -66,7 +85,8 @@ private:
     void see_other_thread(const record::Record& record);
     void see_sample(const record::Record& record);
     void see_open_stack(const record::Record& record);
-    std::map<int32_t, Thread> threads_that_only_waited();
+    std::map<int32_t, Thread> threads_seen_at_the_edges();
+    void add_what_ended_unseen(Thread& thread, const Sighting& sighting, const OwnCalls& own) const;
     bool is_in_window(const record::Record& record) const;
     static void follow(Thread& thread, const Sighting& sighting);
     static void close_above(Thread& thread, size_t depth, uint64_t at);
@@ -76,7 +96,7 @@ private:
     std::unordered_map<uint32_t, Stack> spelled_;
     std::map<int32_t, Thread> threads_;
     std::vector<Sighting> open_stacks_;
-    std::unordered_set<int32_t> with_calls_;
+    std::unordered_map<int32_t, OwnCalls> own_calls_;
     std::unordered_map<int32_t, uint32_t> names_;
 };
 

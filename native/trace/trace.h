@@ -93,6 +93,9 @@ struct Trace {
     // Adds a name that is not Kineto's. There is room for 256; what comes after is called "other".
     uint8_t category_id(std::string_view category_name);
     int64_t end_ns(size_t event) const { return start_ns[event] + duration_ns[event]; }
+    bool is_span(size_t event) const { return kind[event] == uint8_t(EventKind::span); }
+    bool is_async(size_t event) const { return flags[event] & event_async; }
+    bool on_device(size_t event) const { return tracks[track[event]].device_type != 0; }
     // Makes an optional column present: `filler` for the rows that are there.
     template <class T>
     void fill(Column<T>& column, T filler) const {
@@ -146,18 +149,11 @@ void sort_events(Trace& trace);
 
 // Parents and self times, computed in one pass over an ordered trace.
 struct Nesting {
-    Column<int32_t> parent;  // row, or -1
-    Column<int64_t> self_ns;
+    Column<int32_t> parent;   // row, or -1
+    Column<int64_t> self_ns;  // what no child covers: never negative, even where children overlap
     Column<uint16_t> depth;
 };
+// Async spans stand beside the tree: they have no parent, no children and no self time.
 Nesting nest(const Trace& trace);
-
-// Spans grouped by (name, category): counts and times for reports.
-struct NameTotals {
-    std::vector<uint32_t> name;
-    std::vector<uint8_t> category;
-    std::vector<int64_t> count, total_ns, self_ns, min_ns, max_ns;
-};
-NameTotals totals_by_name(const Trace& trace, const Nesting& nesting);
 
 }  // namespace kinetograph::trace

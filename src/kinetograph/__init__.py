@@ -9,7 +9,7 @@
 
 from kinetograph import kineto
 from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
-from kinetograph.session.activity import ActivityType, ProfilerActivity, supported_activities
+from kinetograph.session.activity import ActivityType, ProfilerActivity, features, supported_activities
 from kinetograph.session.config import (
     CallOptions,
     ExperimentalConfig,
@@ -17,7 +17,6 @@ from kinetograph.session.config import (
     ProfilerState,
     RecordOptions,
 )
-from kinetograph.session.features import features
 from kinetograph.session.later import (
     ExecutionTraceObserver,
     ProfilerAction,

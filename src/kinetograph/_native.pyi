@@ -121,12 +121,21 @@ class Trace:
         device_index: int = -1,
     ) -> None: ...
     def sort(self) -> None: ...
-    def totals(
-        self,
-    ) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[int]]: ...
     def write_chrome_json(self, target: int | Callable[[bytes], object], trace_name: str) -> None: ...
     @staticmethod
     def read_chrome_json(read: Callable[[], bytes], directory: str = "") -> Trace: ...
+    def averages(
+        self,
+        *,
+        by_shapes: bool = False,
+        by_overload: bool = False,
+        stack_frames: int = 0,
+        with_python: bool = False,
+    ) -> tuple[Any, tuple[int, int, int]]: ...
+    def call_tree(self, *, with_python: bool = True) -> tuple[Any, list[str]]: ...
+    def write_folded(
+        self, target: int | Callable[[bytes], object], *, metric: int = 0, with_python: bool = True
+    ) -> None: ...
 
 class ParseError(ValueError):
     args: tuple[str, int]
@@ -140,7 +149,19 @@ def start_session(
     spill_directory: str,
     session_directory: str,
 ) -> int: ...
-def stop_session(session: int, scopes: int, calls: bool, samples: bool) -> Trace: ...
+def stop_session(
+    session: int,
+    *,
+    categories: int = ...,
+    scopes: int = 0,
+    input_shapes: bool = True,
+    stacks: bool = True,
+    samples: bool = True,
+    c_calls: bool = True,
+    min_call_ns: int = 0,
+    include: Sequence[str] = ...,
+    exclude: Sequence[str] = ...,
+) -> Trace: ...
 def is_session_running(session: int) -> bool: ...
 def join_session(session: int) -> bool: ...
 def leave_session(session: int) -> bool: ...
@@ -175,6 +196,7 @@ def start_calls(
     call_lines: bool,
     python_calls: bool,
     garbage_collection: bool,
+    scope_stacks: bool,
 ) -> None:
     """Record Python calls from now on, or by other rules than before."""
 

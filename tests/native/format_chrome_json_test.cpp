@@ -16,12 +16,6 @@ std::string name_of(const trace::Trace& trace, size_t row) {
     return std::string(trace.strings[trace.name[row]]);
 }
 
-void set_args(trace::Trace& trace, size_t row, std::string_view members) {
-    trace.fill<trace::TextRange>(trace.args, {});
-    trace.args[row] = {trace.args_text.size(), members.size()};
-    trace.args_text.append(members.data(), members.size());
-}
-
 // A launch on the host and its kernel, linked to the operator around it.
 trace::Trace gpu_trace() {
     trace::Trace trace = trace_of({{"aten::mm", 1000, 9000, 0, Category::cpu_op},

@@ -72,17 +72,25 @@ TEST(instants_have_a_parent_but_no_self_time_and_take_none) {
     CHECK(nesting.self_ns[0] == 10 && nesting.self_ns[1] == 0);
 }
 
-TEST(totals_group_spans_by_name_and_category) {
-    const trace::Trace trace = trace_of({{"a", 0, 10},
-                                         {"b", 2, 6},
-                                         {"a", 20, 21},
-                                         {"a", 30, 33, 0, trace::Category::cpu_op},
-                                         {"a", 40, 40, 0, trace::Category::cpu_op, EventKind::instant}});
-    const trace::NameTotals totals = trace::totals_by_name(trace, trace::nest(trace));
-    CHECK(totals.name.size() == 3);
-    CHECK(totals.count[0] == 2 && totals.total_ns[0] == 11 && totals.self_ns[0] == 7);
-    CHECK(totals.min_ns[0] == 1 && totals.max_ns[0] == 10);
-    CHECK(totals.count[2] == 1 && totals.total_ns[2] == 3);
+//   [root                    ]
+//   [a               ]
+//        [b               ]
+TEST(children_that_cross_are_not_taken_out_twice) {
+    const trace::Trace trace = trace_of({{"root", 0, 20}, {"a", 0, 15}, {"b", 5, 19}});
+    const trace::Nesting nesting = trace::nest(trace);
+    CHECK(nesting.parent[1] == 0 && nesting.parent[2] == 0);
+    CHECK(nesting.self_ns[0] == 1);
+}
+
+//   [a                ]
+//        [async            ]
+//          [b   ]
+TEST(async_spans_stand_beside_the_tree) {
+    trace::Trace trace = trace_of({{"a", 0, 10}, {"async", 5, 15}, {"b", 6, 8}});
+    trace.flags[1] = trace::event_async;
+    const trace::Nesting nesting = trace::nest(trace);
+    CHECK(nesting.parent[1] == -1 && nesting.parent[2] == 0);
+    CHECK(nesting.self_ns[0] == 8 && nesting.self_ns[1] == 0 && nesting.self_ns[2] == 2);
 }
 
 CHECK_MAIN

@@ -151,8 +151,25 @@ TEST(calls_that_a_thread_recorded_itself_say_more_than_its_open_stack) {
     Sampled sampled;
     sampled.see_open_stack(thread, 10, {1, 2});
     trace::Samples samples = read(sampled);
-    samples.has_own_calls(42);
+    trace::OwnCalls own;
+    own.see(0, 100, 1, 0);
+    own.see(0, 50, 2, 0);
+    own.see(60, 70, 3, 0);
+    samples.has_own_calls(42, own);
     CHECK(samples.take_spans().empty());
+}
+
+TEST(a_call_that_its_thread_left_unseen_was_over_at_the_first_sign_of_the_thread) {
+    Sampled sampled;
+    sampled.see_open_stack(thread, 10, {1, 2});
+    sampled.see_open_stack(thread, 90, {1, 5});
+    trace::Samples samples = read(sampled);
+    trace::OwnCalls own;
+    own.see(0, 100, 1, 0);
+    own.see(60, 70, 3, 0);
+    samples.has_own_calls(42, own);
+    const std::vector<Span> expected{{2, 0, 60, false}};
+    CHECK(spans_of(samples, 42) == expected);
 }
 
 namespace {
@@ -203,7 +220,7 @@ TEST(a_session_that_wants_no_samples_has_none) {
     const record::SessionId session = Recorder::instance().start(options);
     std::thread(sample_many, 10).join();
     trace::BuildOptions without;
-    without.samples = false;
+    without.wanted.samples = false;
     CHECK(trace::build_trace(Recorder::instance().stop(session), without).size() == 0);
 }
 

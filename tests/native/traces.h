@@ -38,6 +38,13 @@ inline trace::Trace trace_of(std::initializer_list<Row> rows) {
     return trace;
 }
 
+// Arguments as a Trace keeps them: members without braces.
+inline void set_args(trace::Trace& trace, size_t row, std::string_view members) {
+    trace.fill<trace::TextRange>(trace.args, {});
+    trace.args[row] = {trace.args_text.size(), members.size()};
+    trace.args_text.append(members.data(), members.size());
+}
+
 struct StringSink : format::Sink {
     std::string text;
     void write(std::string_view block) override { text += block; }

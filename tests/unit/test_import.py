@@ -5,15 +5,26 @@ Times are measured by `make bench`; here only what is loaded is looked at, which
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
 import pytest
 
 # Raise it for a module that every program needs; load any other when it is first used.
-OWN_MODULES = 43
+OWN_MODULES = 36
 
-LATE_OF_OURS = ["cli", "export", "session.decorate", "session.details", "trace.gunzip"]
+LATE_OF_OURS = [
+    "analysis",
+    "cli",
+    "export",
+    "kineto.names",
+    "session.decorate",
+    "session.details",
+    "session.features",
+    "trace.gunzip",
+    "trace.tables",
+]
 # Each costs a millisecond or more; dataclasses, for one, brings inspect, ast and tokenize.
 LATE_LIBRARIES = [
     "asyncio",
@@ -28,6 +39,7 @@ LATE_LIBRARIES = [
     "isal",
     "json",
     "logging",
+    "math",
     "numpy",
     "pathlib",
     "random",
@@ -66,3 +78,40 @@ def test_the_package_is_a_plain_module() -> None:
 
     assert type(kinetograph) is type(sys)
     assert "__getattr__" not in vars(kinetograph)
+
+
+def run(program: str) -> str:
+    """What it prints in a fresh interpreter, where nothing has been loaded yet."""
+    return subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from kinetograph import kineto; print(kineto.ActivityType.CPU_OP.name)",
+        "import kinetograph; print(kinetograph.kineto.ActivityType.CPU_OP.name)",
+        "from kinetograph.kineto import ActivityType; print(ActivityType.CPU_OP.name)",
+        "from kinetograph.kineto import *; print(ActivityType.CPU_OP.name)",
+        "from kinetograph.kineto import activities; print(activities.ActivityType.CPU_OP.name)",
+        "import kinetograph.kineto.activities as a; print(a.ActivityType.CPU_OP.name)",
+    ],
+)
+def test_names_of_the_shim_come_when_they_are_asked_for(program: str) -> None:
+    assert run(program) == "CPU_OP"
+
+
+def test_the_shim_lists_and_explains_its_names_before_any_is_used() -> None:
+    assert run("from kinetograph import kineto; print('prepare_trace' in dir(kineto))") == "True"
+    assert "prepare_trace(cpu_only" in run("from kinetograph import kineto; help(kineto)")
+
+
+@pytest.mark.parametrize("module", ["kinetograph.kineto", "kinetograph.trace"])
+def test_a_name_that_is_not_there_is_an_attribute_error(module: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nonsense'"):
+        importlib.import_module(module).nonsense  # noqa: B018
+
+
+def test_rows_of_tables_can_be_imported_from_the_trace_package() -> None:
+    assert run("from kinetograph.trace import Note, Process, Track; print(Note('a', 'b').text)") == "b"

@@ -1,6 +1,7 @@
 #include "collect/python_calls/calls.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "collect/python_calls/frames.h"
@@ -25,9 +26,10 @@ uint64_t newest_thread() {
     return newest;
 }
 
-// When calls that are open now began, as far as we know: before we came, unless the thread is younger.
-uint64_t start_of_open_calls(PyThreadState* state) {
-    return PyThreadState_GetID(state) <= newest_thread_at_start ? rules.started_at : base::ticks();
+// Calls that are open began before we came, unless the thread is younger. Small numbers stand for that: they
+// lie before every window, and keep the order and the calls apart.
+uint64_t start_of_open_call(PyThreadState* state, size_t depth) {
+    return PyThreadState_GetID(state) <= newest_thread_at_start ? depth + 1 : base::ticks();
 }
 
 struct OpenCall {
@@ -51,14 +53,14 @@ bool is_builtin_call(const record::OpenScope& call) {
 // Outermost first.
 std::vector<OpenCall> calls_of(PyThreadState* state, bool includes_current) {
     std::vector<OpenCall> calls;
-    const uint64_t start = start_of_open_calls(state);
-    Frame* frame = innermost_frame(state);
+    Frame* frame = rules.with_calls ? innermost_frame(state) : nullptr;
     if (frame && !includes_current) frame = caller_of(frame);
     for (; frame; frame = caller_of(frame)) {
         const CodeWord word = decision_on(code_of(frame));
-        if (!word.is_excluded()) calls.push_back({start, word.name(), call_meta});
+        if (!word.is_excluded()) calls.push_back({0, word.name(), call_meta});
     }
     std::reverse(calls.begin(), calls.end());
+    for (size_t i = 0; i < calls.size(); ++i) calls[i].start = start_of_open_call(state, i);
     return calls;
 }
 
@@ -88,10 +90,6 @@ uint32_t line_at(const Frame* frame) {
     return frame ? uint32_t(std::max(0, line_of(frame))) : 0;
 }
 
-uint32_t current_line() {
-    return line_at(innermost_frame(PyThreadState_Get()));
-}
-
 void set_limit(record::Lane& lane) {
     lane.limit = rules.max_depth;
     const uint32_t room = lane.extent ? lane.extent.header->capacity * 2 : 0;
@@ -100,8 +98,8 @@ void set_limit(record::Lane& lane) {
 
 // The Thread object of a thread that is just beginning stands in the frame of its _bootstrap; the threading
 // module does not know it yet.
-void name_thread(PyThreadState* state) {
-    Frame* outermost = nullptr;
+void name_thread(PyThreadState* state, Frame* entering) {
+    Frame* outermost = entering;
     for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame)) outermost = frame;
     if (!outermost || code_of(outermost)->co_argcount < 1) return;
     PyObject* self = outermost->localsplus[0];
@@ -111,6 +109,13 @@ void name_thread(PyThreadState* state) {
     if (utf8) record::Recorder::instance().set_thread_name({utf8, size_t(bytes)});
     Py_XDECREF(name);
     PyErr_Clear();
+}
+
+void set_scope_stacks(bool on) {
+    if (on)
+        record::active.fetch_or(record::active_stacks, std::memory_order_relaxed);
+    else
+        record::active.fetch_and(~uint32_t(record::active_stacks), std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -127,11 +132,11 @@ void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexce
     for (const OpenCall& call : calls) record::begin_scope_at(thread, lane, call.name, call.meta, call.start);
 }
 
-record::ThreadBuffer* first_event_of_thread() noexcept {
+record::ThreadBuffer* first_event_of_thread(void* entering) noexcept {
     record::ThreadBuffer* thread = record::recording_thread();
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    name_thread(PyThreadState_Get());
+    name_thread(PyThreadState_Get(), static_cast<Frame*>(entering));
     PyErr_Restore(type, value, traceback);
     return thread;
 }
@@ -141,6 +146,17 @@ uint32_t line_of_caller() noexcept {
     return line_at(frame ? caller_of(frame) : nullptr);
 }
 
+// Where the innermost frame stands.
+uint32_t line_now(PyThreadState* state) noexcept {
+    return line_at(innermost_frame(state));
+}
+
+void end_innermost_call(record::ThreadBuffer& thread) noexcept {
+    const record::Lane& lane = thread.calls;
+    if (lane.depth == 0) return;
+    record::end_call(thread, name_of(lane.entries[lane.depth - 1]), base::ticks(), 0, 0);
+}
+
 void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     const uint64_t now = base::ticks();
     if (decision_on(caller).is_excluded() || !is_builtin(callable)) return;
@@ -148,7 +164,7 @@ void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     if (!thread || thread->calls_generation != rules.generation) return;
     const record::Lane& lane = thread->calls;
     if (lane.too_deep == 0 && (lane.depth == 0 || !is_builtin_call(lane.entries[lane.depth - 1]))) return;
-    const uint32_t line = rules.with_lines ? current_line() : 0;
+    const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
     record::end_call(*thread, lane.depth ? name_of(lane.entries[lane.depth - 1]) : 0, now, rules.least_ticks,
                      line);
 }
@@ -157,16 +173,21 @@ bool start_calls(const CallOptions& options) {
     if (!take_code_slot() || !prepare_names(options.filter)) return false;
     rules.generation = rules.generation % max_generation + 1;
     rules.max_depth = options.max_depth;
-    rules.started_at = base::ticks();
-    rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
+    const uint64_t now = base::ticks();
+    rules.least_ticks = now - base::ticks_before(now, options.min_duration_ns);
+    rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
     watch_garbage_collection(options.garbage_collection);
-    const bool was_hooked = is_hooked;
-    is_hooked = options.python_calls;
+    set_scope_stacks(options.scope_stacks);
     newest_thread_at_start = newest_thread();
-    if (options.python_calls) record_other_threads({true});
-    if (options.python_calls) return install_hook(options.c_calls, was_hooked);
-    if (was_hooked) remove_hook();
+    if (!options.python_calls) {
+        if (std::exchange(is_hooked, false)) remove_hook();
+        return true;
+    }
+    record_other_threads({true});
+    if (!install_hook(options.c_calls, is_hooked)) return false;
+    is_hooked = true;
+    find_calls_of_this_thread();
     return true;
 }
 
@@ -174,6 +195,7 @@ void stop_calls() {
     if (is_hooked) remove_hook();
     is_hooked = false;
     watch_garbage_collection(false);
+    set_scope_stacks(false);
 }
 
 }  // namespace kinetograph::collect

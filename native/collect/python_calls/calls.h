@@ -22,6 +22,7 @@ struct CallOptions {
     bool call_lines = false;
     bool python_calls = true;
     bool garbage_collection = true;
+    bool scope_stacks = false;
 };
 
 // Read on every call, written with the GIL.
@@ -29,8 +30,8 @@ struct CallRules {
     uint32_t generation = 0;
     uint32_t max_depth = UINT32_MAX;
     uint64_t least_ticks = 0;
-    uint64_t started_at = 0;
     bool with_lines = false;
+    bool with_calls = false;
 };
 extern CallRules rules;
 
@@ -47,12 +48,15 @@ void stop_calls();
 
 // The slow paths. `includes_current`: whether the innermost frame is one of the calls that are open.
 void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept;
-record::ThreadBuffer* first_event_of_thread() noexcept;
+// `entering` is a frame that is about to run and not on the stack yet, or nullptr.
+record::ThreadBuffer* first_event_of_thread(void* entering) noexcept;
 uint32_t line_of_caller() noexcept;
+uint32_t line_now(PyThreadState* state) noexcept;
+void end_innermost_call(record::ThreadBuffer& thread) noexcept;
 
-inline record::ThreadBuffer* calling_thread() noexcept {
+inline record::ThreadBuffer* calling_thread(void* entering = nullptr) noexcept {
     if (!record::current_thread) [[unlikely]]
-        return first_event_of_thread();
+        return first_event_of_thread(entering);
     return record::recording_thread();
 }
 
@@ -61,9 +65,11 @@ inline CodeWord decision_on(PyCodeObject* code) {
     return word.generation() == rules.generation ? word : decide(code, rules.generation);
 }
 
-inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta) noexcept {
+// `includes_current` as in find_open_calls.
+inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta,
+                  bool includes_current) noexcept {
     if (thread.calls_generation != rules.generation) [[unlikely]]
-        find_open_calls(thread, meta & (record::flag_builtin << 16));
+        find_open_calls(thread, includes_current);
     record::begin_scope(thread, thread.calls, name, meta);
 }
 
@@ -71,7 +77,7 @@ inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta) no
 inline bool enter_call(PyCodeObject* code, uint32_t meta) noexcept {
     const CodeWord word = decision_on(code);
     if (word.is_excluded()) return false;
-    if (record::ThreadBuffer* thread = calling_thread()) enter(*thread, word.name(), meta);
+    if (record::ThreadBuffer* thread = calling_thread()) enter(*thread, word.name(), meta, false);
     return true;
 }
 
@@ -92,7 +98,8 @@ inline bool leave_call(PyCodeObject* code) noexcept {
 inline bool enter_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     if (decision_on(caller).is_excluded()) return false;
     if (!is_builtin(callable)) return true;
-    if (record::ThreadBuffer* thread = calling_thread()) enter(*thread, builtin_name(callable), builtin_meta);
+    if (record::ThreadBuffer* thread = calling_thread())
+        enter(*thread, builtin_name(callable), builtin_meta, true);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "collect/python_calls/code_names.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "collect/python_calls/code_extra.h"
+#include "collect/python_names/origins.h"
 #include "collect/python_names/places.h"
 #include "record/recorder.h"
 
@@ -30,6 +32,16 @@ struct MethodHash {
     }
 };
 std::unordered_map<MethodKey, uint32_t, MethodHash> builtin_names;
+
+class KeepError {
+public:
+    KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
+    KeepError(const KeepError&) = delete;
+
+private:
+    PyObject *type_, *value_, *traceback_;
+};
 
 uint32_t intern(std::string name, const std::string& qualified) {
     if (!qualified.empty()) name += record::qualified_name_separator + qualified;
@@ -59,10 +71,24 @@ uint32_t function_name(const PyCFunctionObject* function) {
     return intern("<built-in function " + name + ">", module.empty() ? "" : module + "." + name);
 }
 
+// What was asked for before; most programs call a few C functions most of the time.
+struct RecentName {
+    MethodKey key{};
+    uint32_t name = 0;
+};
+std::array<RecentName, 512> recent_names;
+
 template <class Make>
 uint32_t known_name(const PyMethodDef* method, const PyTypeObject* type, Make&& make) {
-    auto [known, is_new] = builtin_names.try_emplace(MethodKey{method, type}, 0);
+    const MethodKey key{method, type};
+    const size_t mixed =
+        reinterpret_cast<uintptr_t>(method) / sizeof(PyMethodDef) ^ reinterpret_cast<uintptr_t>(type) / 64;
+    RecentName& recent = recent_names[mixed % recent_names.size()];
+    if (recent.key == key) [[likely]]
+        return recent.name;
+    auto [known, is_new] = builtin_names.try_emplace(key, 0);
     if (is_new) known->second = make();
+    recent = {key, known->second};
     return known->second;
 }
 
@@ -90,13 +116,16 @@ bool take_code_slot() {
 bool prepare_names(const CallFilter& filter) {
     wanted = filter;
     builtin_names.clear();
+    recent_names.fill({});
     return find_places(places);
 }
 
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
+    const KeepError keep;  // an exception may be on its way through the program
     const Origin origin = origin_of(text_of(code->co_filename), places.search_path);
     const bool is_excluded = is_our_own(origin, places.own_folder) || !wanted.wants(origin);
     const uint32_t name = is_excluded ? 0 : name_of(code, origin);
+    if (!is_excluded) remember_origin(name, origin);
     const CodeWord word{uint64_t(generation) << 33 | uint64_t(name) << 1 | uint64_t(is_excluded)};
     // Without memory for the slot it is decided again next time.
     if (set_code_slot(reinterpret_cast<PyObject*>(code), code_slot, reinterpret_cast<void*>(word.bits)) != 0)

@@ -1,11 +1,14 @@
 // Frames of the interpreter, whose layout changes with every CPython: no other file knows it.
 #pragma once
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"  // they hold anonymous structs
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
+#pragma GCC diagnostic pop
 
 namespace kinetograph::collect {
 

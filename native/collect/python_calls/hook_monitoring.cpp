@@ -166,6 +166,10 @@ bool install_hook(bool c_calls, bool is_change) {
     return is_installed;
 }
 
+void find_calls_of_this_thread() {
+    if (record::ThreadBuffer* thread = calling_thread()) find_open_calls(*thread, true);
+}
+
 void remove_hook() {
     PyObject* module = tool_id < 0 ? nullptr : monitoring();
     if (!module) return PyErr_Clear();

@@ -1,12 +1,12 @@
-// Calls on CPython 3.11: the profile function of each thread.
+// The profile function of each thread.
+#include "collect/python_calls/hook_profile.h"
+
 #include <Python.h>
-#include <opcode.h>
 
 #include <utility>
 
 #include "collect/python_calls/calls.h"
-#include "collect/python_calls/frames.h"
-#include "collect/python_calls/hook.h"
+#include "collect/python_calls/generators.h"
 
 namespace kinetograph::collect {
 
@@ -25,20 +25,6 @@ constexpr const char* capsule_name = "kinetograph.previous_profile_function";
 
 Previous* previous_in(PyObject* capsule) {
     return capsule ? static_cast<Previous*>(PyCapsule_GetPointer(capsule, capsule_name)) : nullptr;
-}
-
-bool is_generator(const PyCodeObject* code) {
-    return code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
-}
-
-// The first run of a generator begins at a RESUME of its own kind; every later one elsewhere.
-uint32_t meta_of(const Frame* frame) {
-    if (!is_generator(code_of(frame))) return call_meta;
-    const _Py_CODEUNIT instruction = *instruction_of(frame);
-    const int opcode = _Py_OPCODE(instruction);
-    const bool is_first =
-        (opcode == RESUME || opcode == RESUME_QUICK || opcode == DO_TRACING) && _Py_OPARG(instruction) == 0;
-    return is_first ? call_meta : resumed_meta;
 }
 
 void see(Frame* frame, int what, PyObject* callable) {
@@ -169,13 +155,14 @@ void leave_threads_to_come() {
 
 }  // namespace
 
-bool install_hook(bool c_calls, bool is_change) {
+bool install_profile_hook(bool c_calls) {
     wants_builtins = c_calls;
-    if (!is_change && !install_in_threads_to_come()) return false;
+    if (!installer && !install_in_threads_to_come()) return false;
     return for_each_thread(install_in);
 }
 
-void remove_hook() {
+void remove_profile_hook() {
+    if (!installer) return;
     leave_threads_to_come();
     for_each_thread([](PyThreadState* state) {
         remove_from(state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collect/python_names/origins.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -103,6 +104,7 @@ bool CodeTable::name_code(KnownCode& code) {
     code.name = !code.is_wanted ? 0
                                 : record::Recorder::instance().intern(call_name(
                                       origin, code.view.line, name.text.utf8(), qualified.text.utf8()));
+    if (code.is_wanted) remember_origin(code.name, origin);
     code.named_at = look_ + 1;
     return true;
 }

@@ -8,96 +8,25 @@
 >>> kineto.stop_trace().save("trace.json")
 """
 
-from kinetograph.kineto.activities import (
-    CPU_TYPES,
-    CUDA_TYPES,
-    HPU_TYPES,
-    MTIA_TYPES,
-    PRIVATEUSE1_TYPES,
-    XPU_TYPES,
-    ActivityType,
-    activity_types,
-)
-from kinetograph.kineto.control import (
-    ActivityTraceWrapper,
-    add_metadata_json,
-    init,
-    init_profiler_if_registered,
-    is_profiler_initialized,
-    is_profiler_registered,
-    log_invariant_violation,
-    prepare_trace,
-    profiler_step,
-    record_thread_info,
-    start_trace,
-    step_count,
-    stop_trace,
-)
-from kinetograph.kineto.correlation import (
-    correlation_id,
-    pop_correlation_id,
-    pop_user_correlation_id,
-    push_correlation_id,
-    push_user_correlation_id,
-    reset_tls,
-    user_correlation_id,
-)
-from kinetograph.kineto.cpu_trace import CpuActivity, TraceWrapper, add_metadata
-from kinetograph.kineto.devices import (
-    DeviceAndResource,
-    device_type_from_activity,
-    get_privateuse1_backend,
-    kineto_ids,
-    rename_privateuse1_backend,
-)
-from kinetograph.kineto.log import suppress_log_messages
-from kinetograph.kineto.switches import (
-    collectives_profiler_exists,
-    get_cuda_sync_enabled,
-    set_collectives_profiler,
-    set_cuda_sync_enabled,
-)
+from __future__ import annotations
 
-__all__ = [
-    "CPU_TYPES",
-    "CUDA_TYPES",
-    "HPU_TYPES",
-    "MTIA_TYPES",
-    "PRIVATEUSE1_TYPES",
-    "XPU_TYPES",
-    "ActivityTraceWrapper",
-    "ActivityType",
-    "CpuActivity",
-    "DeviceAndResource",
-    "TraceWrapper",
-    "activity_types",
-    "add_metadata",
-    "add_metadata_json",
-    "collectives_profiler_exists",
-    "correlation_id",
-    "device_type_from_activity",
-    "get_cuda_sync_enabled",
-    "get_privateuse1_backend",
-    "init",
-    "init_profiler_if_registered",
-    "is_profiler_initialized",
-    "is_profiler_registered",
-    "kineto_ids",
-    "log_invariant_violation",
-    "pop_correlation_id",
-    "pop_user_correlation_id",
-    "prepare_trace",
-    "profiler_step",
-    "push_correlation_id",
-    "push_user_correlation_id",
-    "record_thread_info",
-    "rename_privateuse1_backend",
-    "reset_tls",
-    "set_collectives_profiler",
-    "set_cuda_sync_enabled",
-    "start_trace",
-    "step_count",
-    "stop_trace",
-    "suppress_log_messages",
-    "user_correlation_id",
-]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kinetograph.kineto.names import *  # noqa: F403
+else:
+    # Few programs drive the shim and all would pay for its import: it comes with the first name asked for.
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import kinetograph.kineto.names as names  # not `from`, which would ask here for `names` first
+
+        globals().update({known: getattr(names, known) for known in names.__all__}, __all__=names.__all__)
+        try:
+            return globals()[name]
+        except KeyError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})

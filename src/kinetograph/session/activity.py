@@ -1,13 +1,17 @@
-"""What to profile: the groups of activities that a session may ask for."""
+"""What to profile: the groups of activities that a session may ask for, and what there is to use here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kinetograph.session.members import members_of
 from kinetograph.trace.words import Word
 
-__all__ = ["ActivityType", "ProfilerActivity", "activity_set", "supported_activities"]
+if TYPE_CHECKING:
+    from kinetograph.session.features import Feature
+
+__all__ = ["ActivityType", "ProfilerActivity", "activity_set", "features", "supported_activities"]
 
 
 class ActivityType(Word):
@@ -28,6 +32,18 @@ ProfilerActivity = ActivityType
 def supported_activities() -> frozenset[ActivityType]:
     """The activities that can be recorded here, and are when a session names none."""
     return frozenset({ActivityType.CPU})
+
+
+def features() -> tuple[Feature, ...]:
+    """The table of everything Kinetograph can use here.
+
+    >>> {feature.name for feature in kg.features() if feature.is_available}
+    {'python', 'native core', 'clock'}
+    """
+    # Here, for the named tuple of its rows would cost every program a millisecond.
+    from kinetograph.session import features as table
+
+    return table.features()
 
 
 def activity_set(activities: Iterable[object] | None) -> frozenset[ActivityType]:

@@ -72,9 +72,10 @@ class CallOptions(Value):
 class Use:
     """What one session wants of the collectors while it runs."""
 
-    def __init__(self, calls: CallOptions | None, garbage_collection: bool) -> None:
+    def __init__(self, calls: CallOptions | None, garbage_collection: bool, scope_stacks: bool) -> None:
         self.calls = calls
         self.garbage_collection = garbage_collection
+        self.scope_stacks = scope_stacks
         self.process = os.getpid()
         self.traces = calls is not None and calls.mode == "trace"
         self.samples = calls is not None and calls.mode == "sample"
@@ -111,11 +112,11 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release)
 
 
-def record_calls(calls: CallOptions | None, garbage_collection: bool) -> Use | None:
+def record_calls(calls: CallOptions | None, *, garbage_collection: bool, scope_stacks: bool) -> Use | None:
     """Begin to record for one session; None if it wants nothing. `release_calls` ends it."""
-    if calls is None and not garbage_collection:
+    if calls is None and not garbage_collection and not scope_stacks:
         return None
-    use = Use(calls, garbage_collection)
+    use = Use(calls, garbage_collection, scope_stacks)
     with _lock:
         _uses.append(use)
         try:
@@ -135,7 +136,7 @@ def release_calls(use: Use | None) -> None:
 
 def _apply(change: Use) -> None:
     """Let each collector that a use came to, or went from, do what all uses together want."""
-    if change.traces or change.garbage_collection:
+    if change.traces or change.garbage_collection or change.scope_stacks:
         _trace()
     if change.samples:
         _sample()
@@ -159,7 +160,7 @@ def _sample() -> None:
 
 def _trace() -> None:
     wanted = [use.calls for use in _uses if use.calls is not None and use.traces]
-    if not wanted and not any(use.garbage_collection for use in _uses):
+    if not wanted and not any(use.garbage_collection or use.scope_stacks for use in _uses):
         _native.stop_calls()
         return
     try:
@@ -178,6 +179,7 @@ def _start_tracing(wanted: list[CallOptions]) -> None:
         call_lines=any(options.call_lines for options in wanted),
         python_calls=bool(wanted),
         garbage_collection=any(use.garbage_collection for use in _uses),
+        scope_stacks=any(use.scope_stacks for use in _uses),
     )
 
 

@@ -56,3 +56,9 @@ class ProfilerConfig(Value):
         """How to record Python calls: as `calls` says, or plainly if only `with_stack` is on; None: not."""
         calls = CallOptions() if self.calls is None and self.with_stack else self.calls
         return calls if calls is not None and calls.mode != "off" else None
+
+    @property
+    def wants_scope_stacks(self) -> bool:
+        """Whether scopes carry their stack themselves, for want of the calls around them."""
+        calls = self.wanted_calls
+        return self.with_stack and (calls is None or calls.mode == "sample")

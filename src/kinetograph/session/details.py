@@ -14,15 +14,17 @@ from kinetograph import _native
 from kinetograph.checks import require_text, spelled
 from kinetograph.errors import KinetographError
 from kinetograph.session import observer
+from kinetograph.session.categories import CPU_OP, USER_ANNOTATION
 from kinetograph.session.members import member_of
 from kinetograph.trace.json_text import plain
 from kinetograph.trace.words import RESERVED_ARGUMENTS, RecordScope
 
 __all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
 
-# Category numbers of native/record/event.h.
-_CPU_OP = 0
-_USER_ANNOTATION = 1
+# Flag of native/record/event.h: sessions that did not ask for shapes leave out those of this event.
+_FLAG_INPUT_SHAPES = 8
+
+_SHAPE_MEMBERS = ("Input Dims", "Input Strides", "Input type")
 
 _sessions_with_shapes = 0
 
@@ -79,10 +81,11 @@ def prepare(
     if args is not None:
         require_text("args", args, hint="pass values as name=value instead")
     scope = member_of(RecordScope, kind, what="kind")
-    category = _USER_ANNOTATION if scope == RecordScope.USER_SCOPE else _CPU_OP
+    category = USER_ANNOTATION if scope == RecordScope.USER_SCOPE else CPU_OP
     wanted = None if inputs is None else _wanted_inputs(inputs)
+    flags = 0 if wanted is None or _gives_shapes(metadata) else _FLAG_INPUT_SHAPES
     has_details = args is not None or wanted is not None or metadata
-    return category | scope << 8, Details(args, wanted, metadata) if has_details else None
+    return category | scope << 8 | flags << 16, Details(args, wanted, metadata) if has_details else None
 
 
 def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
@@ -96,11 +99,17 @@ def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
     return inputs if isinstance(inputs, (list, tuple)) else tuple(inputs)
 
 
+def _gives_shapes(metadata: dict[str, Any]) -> bool:
+    """The program gives shapes itself: those are for every session, and ours would only mix with them."""
+    return not metadata.keys().isdisjoint(_SHAPE_MEMBERS)
+
+
 def at_enter(scope: Any) -> None:
     found: Details = scope._details
     if found.inputs is None:
         return
-    found.input_members = shape_members(found.inputs) if _sessions_with_shapes else {}
+    is_wanted = _sessions_with_shapes and not _gives_shapes(found.metadata)
+    found.input_members = shape_members(found.inputs) if is_wanted else {}
     found.inputs = None
 
 
@@ -149,11 +158,10 @@ def _plain_or_spelled(value: object) -> object:
 
 def shape_members(inputs: Sequence[object]) -> dict[str, Any]:
     """Dims, strides (in elements) and types of array-likes, under Kineto's keys; others are scalars."""
-    return {
-        "Input Dims": [_tried(_dims, value, []) for value in inputs],
-        "Input Strides": [_tried(_strides, value, []) for value in inputs],
-        "Input type": [_tried(_type_name, value, "") for value in inputs],
-    }
+    dims = [_tried(_dims, value, []) for value in inputs]
+    strides = [_tried(_strides, value, []) for value in inputs]
+    types = [_tried(_type_name, value, "") for value in inputs]
+    return dict(zip(_SHAPE_MEMBERS, (dims, strides, types), strict=True))
 
 
 def _tried(read: Callable[[Any], Any], value: object, otherwise: object) -> Any:

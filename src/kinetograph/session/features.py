@@ -24,11 +24,7 @@ class Feature(NamedTuple):
 
 
 def features() -> tuple[Feature, ...]:
-    """The table of everything Kinetograph can use here.
-
-    >>> {feature.name for feature in kg.features() if feature.is_available}
-    {'python', 'native core', 'clock'}
-    """
+    """The rows; `kg.features` is the door to them."""
     return (
         _python(),
         _native_core(),

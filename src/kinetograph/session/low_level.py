@@ -43,8 +43,10 @@ def enable_profiler(
     ...     work()
     >>> kg.disable_profiler().save("trace.json")
 
-    `scopes` keeps only scopes of these kinds. `post_process` is called once with the Trace and may enrich it;
-    if it raises, that is a note in the trace and a warning.
+    `activities` are all supported ones unless given; none at all record nothing, and without
+    `ActivityType.CPU` there are no scopes, marks and counters. `scopes` keeps only scopes of these kinds.
+    `post_process` is called once with the Trace and may enrich it; if it raises, that is a note in the trace
+    and a warning.
     """
     session = Session.start(
         ProfilerConfig() if config is None else config, activities, scopes, all_threads, post_process

@@ -13,9 +13,10 @@ from kinetograph.checks import require_bool, require_callable, require_instance,
 from kinetograph.errors import KinetographError
 from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
-from kinetograph.session.activity import activity_set
+from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
-from kinetograph.session.config import ProfilerConfig, RecordOptions
+from kinetograph.session.categories import wanted_categories
+from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
@@ -44,12 +45,14 @@ class Session:
         self,
         number: int,
         config: ProfilerConfig,
+        activities: frozenset[ActivityType],
         scopes: int,
         post_process: PostProcess | None,
         exit_path: str | None,
     ) -> None:
         self._number = number
         self._config = config
+        self._activities = activities
         self._scopes = scopes
         self._post_process = post_process
         self._calls: call_collector.Use | None = None
@@ -77,14 +80,15 @@ class Session:
         require_bool("all_threads", all_threads)
         if post_process is not None:
             require_callable("post_process", post_process, hint="pass a function that takes the Trace")
-        require_available(config, activity_set(activities))
+        chosen = activity_set(activities)
+        require_available(config, chosen)
         mask = _scope_mask(scopes)
         exit_path = config.recording.usable_path()
         directory = config.recording.usable_directory()
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
         number = _start_native(config.recording, directory, all_threads)
-        session = cls(number, config, mask, post_process, exit_path)
+        session = cls(number, config, chosen, mask, post_process, exit_path)
         session.all_threads = all_threads
         session._count_shapes(1)
         exits.watch(session)
@@ -119,14 +123,21 @@ class Session:
         return trace
 
     def _stop_native(self) -> _native.Trace:
-        use = self._calls
-        if use is not None:
-            use.look_around()
+        """Everything that any session wanted is recorded: here this one says what it wants of that."""
+        if self._calls is not None:
+            self._calls.look_around()
+        calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
-            self._scopes,
-            calls=use is not None and (use.traces or use.garbage_collection),
-            samples=use is not None and use.samples,
+            categories=wanted_categories(self._activities, with_calls=self._wants_call_events),
+            scopes=self._scopes,
+            input_shapes=self._config.report_input_shapes,
+            stacks=self._config.wants_scope_stacks,
+            samples=self._wants_samples,
+            c_calls=calls.c_calls,
+            min_call_ns=calls.min_duration_ns,
+            include=calls.include,
+            exclude=calls.exclude,
         )
 
     def _require_own_process(self) -> None:
@@ -145,10 +156,23 @@ class Session:
         is_traced = calls is not None and calls.mode == "trace"
         garbage_collection = is_traced or self._config.experimental_config.record_python_gc_info
         try:
-            self._calls = call_collector.record_calls(calls, garbage_collection)
+            self._calls = call_collector.record_calls(
+                calls,
+                garbage_collection=garbage_collection,
+                scope_stacks=self._config.wants_scope_stacks,
+            )
         except BaseException:
             self.stop()
             raise
+
+    @property
+    def _wants_call_events(self) -> bool:
+        use = self._calls
+        return use is not None and (use.traces or use.garbage_collection)
+
+    @property
+    def _wants_samples(self) -> bool:
+        return self._calls is not None and self._calls.samples and ActivityType.CPU in self._activities
 
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
@@ -177,6 +201,8 @@ class Session:
                 trace.metadata[key] = 1
         for kind, sentence in self._calls.notes() if self._calls is not None else ():
             trace.add_note(kind, sentence)
+        if not self._activities:
+            trace.add_note("activities", "no activity was chosen, so nothing is recorded")
         for sentence in shortfalls(self._config):
             trace.add_note("partial", sentence)
         for sentence in observer.errors.since(self._observer_errors):

@@ -7,15 +7,12 @@ from typing import Any
 from kinetograph import _native
 from kinetograph.checks import require_int, require_text
 from kinetograph.errors import KinetographError
+from kinetograph.session.categories import CPU_INSTANT_EVENT, KERNEL
 from kinetograph.session.members import member_of
 from kinetograph.trace.json_text import encodable
 from kinetograph.trace.words import DeviceType
 
 __all__ = ["report_event", "report_memory_usage"]
-
-# Category numbers of native/record/event.h.
-_KERNEL = 4
-_CPU_INSTANT_EVENT = 8
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WALL_TIME = "nanoseconds of wall time, as time.time_ns() gives them"
@@ -55,7 +52,7 @@ def report_event(
     place = {"device": device_index, "stream": resource}
     _native.record_device_event(
         encodable(name),
-        _KERNEL,
+        KERNEL,
         start_ns,
         end_ns,
         device,
@@ -85,7 +82,7 @@ def report_memory_usage(
     }
     if not _native.is_recording():
         return
-    _native.record_instant("[memory]", _CPU_INSTANT_EVENT, True, _members_text(members))
+    _native.record_instant("[memory]", CPU_INSTANT_EVENT, True, _members_text(members))
 
 
 def _members_text(members: dict[str, Any]) -> bytes:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import TYPE_CHECKING
 
-from kinetograph.analysis.tree import EventNode, event_tree
 from kinetograph.trace import Trace
 from kinetograph.trace.events import Events
 
+if TYPE_CHECKING:
+    from kinetograph.analysis.averages import Averages
+    from kinetograph.analysis.tree import EventNode
+
 __all__ = ["ProfilerResult"]
+
+
+# What is above a trace is imported where it is asked for: `import kinetograph` loads this module.
 
 
 class ProfilerResult:
@@ -29,7 +36,22 @@ class ProfilerResult:
     @property
     def event_tree(self) -> list[EventNode]:
         """The outermost events, each with its children."""
+        from kinetograph.analysis.tree import event_tree
+
         return event_tree(self.trace)
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python: bool = False,
+    ) -> Averages:
+        """Counts and times by name: `Trace.key_averages`."""
+        from kinetograph.analysis.averages import key_averages
+
+        options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)
+        return key_averages(self.trace, *options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the trace; as often and in as many formats as you like."""

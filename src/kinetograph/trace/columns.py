@@ -32,6 +32,9 @@ COLUMNS: dict[str, tuple[str, int] | None] = {
     "parent": None,
     "self_ns": None,
     "depth": None,
+    "launcher": ("int32", -1),
+    "device_ns": ("int64", 0),
+    "self_device_ns": ("int64", 0),
 }
 
 
@@ -41,8 +44,9 @@ class Columns(Mapping[str, Any]):
     >>> trace.columns["duration_ns"].max()
     48200000
 
-    `name`, `category` and `track` are indexes in the lists of the trace. `parent` and `link` hold rows, -1
-    where there is none. `parent`, `self_ns` and `depth` are computed when first asked for.
+    `name`, `category` and `track` are indexes in the lists of the trace. `parent`, `link` and `launcher` hold
+    rows, -1 where there is none. From `parent` on they are computed when first asked for: `device_ns` is the
+    work on devices that an event launched, with its children; `launcher` tells that event to the work.
     """
 
     def __init__(self, native: _native.Trace) -> None:

@@ -1,238 +1,271 @@
-"""One event, made on demand from a row of a trace."""
+"""One event, made on demand from a row of a trace, with PyTorch's names for what it tells."""
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from kinetograph.trace.json_text import from_json
-from kinetograph.trace.words import DeviceType, EventFlag, EventKind, RecordScope
+from kinetograph.trace.event_row import EventRow
+from kinetograph.trace.times import TorchTimes
+from kinetograph.trace.words import DeviceType, EventKind, key_of
 
 if TYPE_CHECKING:
-    from kinetograph.trace.trace import Trace, Track
+    from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel
 
 __all__ = ["Event", "KinetoEvent"]
 
+_ANNOTATIONS = ("user_annotation", "gpu_user_annotation")
+_FLOW_TO_DEVICE = 2  # PyTorch's number
+_HOST_MEMORY = (DeviceType.CPU, DeviceType.MKLDNN, DeviceType.IDEEP)
 
-class Event:
+
+class Event(EventRow, TorchTimes):
     """A view of one row: cheap to make, equal when trace and row are the same.
 
     >>> event = trace.events[0]
     >>> event.name, event.duration_ns
     ('load', 48200000)
 
-    Optional things are None (or empty) where they were not recorded; `has_shapes` and the like say so.
+    Optional things are None (or empty) where they were not recorded; `has_shapes` and the like say so. It is
+    PyTorch's `KinetoEvent` and `FunctionEvent` in one: both names of a thing work.
     """
 
-    __slots__ = ("_args", "row", "trace")
+    __slots__ = ()
 
-    def __init__(self, trace: Trace, row: int) -> None:
-        self.trace = trace
-        self.row = row
-        self._args: dict[str, Any] | None = None
-
-    def _cell(self, column: str) -> int:
-        return int(self.trace.columns[column][self.row])
-
-    # What it is
+    # Which it is
 
     @property
-    def name(self) -> str:
-        return self.trace.names[self._cell("name")]
+    def id(self) -> int:
+        """Unique in the trace, from 1 on; device work has that of its operator as `linked_correlation_id`."""
+        return self.row + 1
 
     @property
-    def category(self) -> str:
-        return self.trace.categories[self._cell("category")]
+    def key(self) -> str:
+        return key_of(self.name)
 
     @property
-    def kind(self) -> EventKind:
-        return EventKind(self._cell("kind"))
+    def trace_name(self) -> str:
+        return self.name
 
     @property
-    def scope(self) -> RecordScope:
-        return RecordScope(self._cell("scope"))
+    def overload_name(self) -> str:
+        return str(self.args.get("Overload name") or "")
 
     @property
-    def finished(self) -> bool:
-        """False for a span that was still open when recording ended; it ends with the window then."""
-        return not self._cell("flags") & EventFlag.UNFINISHED
+    def activity_type(self) -> str:
+        return self.category
 
     @property
-    def is_async(self) -> bool:
-        return bool(self._cell("flags") & EventFlag.ASYNC)
+    def is_user_annotation(self) -> bool:
+        return self.category in _ANNOTATIONS
 
     @property
-    def is_resumed(self) -> bool:
-        """A later run of a generator or coroutine; the call itself is an earlier span."""
-        return bool(self._cell("flags") & EventFlag.RESUMED)
-
-    # When
+    def is_python_function(self) -> bool:
+        return self.category == "python_function"
 
     @property
-    def start_ns(self) -> int:
-        return self._cell("start_ns")
+    def count(self) -> int:
+        """1 for a call; 0 for a later run of a generator, whose call is an earlier event."""
+        return 0 if self.is_resumed else 1
 
     @property
-    def duration_ns(self) -> int:
-        return self._cell("duration_ns")
+    def is_remote(self) -> bool:
+        return False
 
     @property
-    def end_ns(self) -> int:
-        return self.start_ns + self.duration_ns
+    def is_legacy(self) -> bool:
+        return False
 
     @property
-    def self_ns(self) -> int:
-        """The duration without that of the children; 0 for what is no span."""
-        return self._cell("self_ns")
+    def node_id(self) -> int:
+        return -1
 
-    # Where
-
-    @property
-    def track(self) -> Track:
-        return self.trace.tracks[self._cell("track")]
+    # When and where
 
     @property
-    def process_id(self) -> int | str:
-        return self.track.process.pid
+    def time_range(self) -> Interval:
+        from kinetograph.trace.event_parts import Interval  # as below: not for every `import kinetograph`
+
+        start_ns = self.start_ns - self.trace.start_ns
+        return Interval(start_ns / 1e3, (start_ns + self.duration_ns) / 1e3)
 
     @property
-    def thread_id(self) -> int | str:
-        """The thread; the stream for work of a device."""
-        return self.track.tid
+    def thread(self) -> int | str:
+        return self.thread_id
 
     @property
-    def device_type(self) -> DeviceType:
-        return self.track.device_type
+    def fwd_thread(self) -> int:
+        return self.forward_thread_id
 
     @property
-    def device_index(self) -> int:
-        return self.track.device_index
+    def device_resource_id(self) -> int | str:
+        return self.thread_id
+
+    @property
+    def use_device(self) -> str | None:
+        """The kind of device that did work in this trace."""
+        types = {track.device_type for track in self.trace.tracks} - {DeviceType.CPU}
+        return min(types).name.lower() if types else None
+
+    # How long; the names in microseconds come from TorchTimes
+
+    @property
+    def _is_on_host(self) -> bool:
+        return self.device_type is DeviceType.CPU
+
+    @property
+    def cpu_time_total_ns(self) -> int:
+        return self.duration_ns if self._is_on_host else 0
+
+    @property
+    def self_cpu_time_total_ns(self) -> int:
+        return self.self_ns if self._is_on_host else 0
+
+    @property
+    def device_time_total_ns(self) -> int:
+        return self._cell("device_ns")
+
+    @property
+    def self_device_time_total_ns(self) -> int:
+        return self._cell("self_device_ns")
 
     # How it hangs together
 
     @property
-    def parent(self) -> Event | None:
-        return self._at(self._cell("parent"))
+    def cpu_parent(self) -> Self | None:
+        return self.parent if self._is_on_host else None
 
     @property
-    def children(self) -> list[Event]:
-        """Direct children, by start. They follow their parent, so only the rows behind it are looked at."""
-        parents, tracks = self.trace.columns["parent"], self.trace.columns["track"]
-        starts, end_ns = self.trace.columns["start_ns"], self.end_ns
-        children = []
-        for row in range(self.row + 1, len(self.trace)):
-            if tracks[row] != tracks[self.row] or starts[row] >= end_ns:
-                break
-            if parents[row] == self.row:
-                children.append(Event(self.trace, row))
-        return children
+    def cpu_children(self) -> list[Self]:
+        return [child for child in self.children if child.kind is EventKind.SPAN] if self._is_on_host else []
 
     @property
-    def linked(self) -> Event | None:
-        """The host event that caused this one: for a kernel or a launch, the operator around the launch."""
-        return self._at(self._cell("link"))
+    def launched(self) -> list[Self]:
+        """The work on devices that counts for this event itself."""
+        launchers = self.trace.columns["launcher"]
+        return [self._event(row) for row in (launchers == self.row).nonzero()[0].tolist()]
 
     @property
-    def correlation_id(self) -> int:
-        """Joins a launch and the work it caused; 0 where there is none."""
-        return self._cell("correlation")
+    def kernels(self) -> list[Kernel]:
+        from kinetograph.trace.event_parts import Kernel
+
+        return [Kernel(work.name, work.device_index, work.duration_ns / 1e3) for work in self.launched]
 
     @property
-    def sequence_number(self) -> int:
-        """Autograd's number of the forward and the backward operator; -1 where there is none."""
-        return self._cell("sequence")
+    def sequence_nr(self) -> int:
+        return self.sequence_number
 
     @property
-    def forward_thread_id(self) -> int:
-        return self._number("Fwd thread id")
-
-    # What else was recorded
-
-    @property
-    def args(self) -> dict[str, Any]:
-        """Everything that has no column, as it stands in the file."""
-        if self._args is None:
-            self._args = from_json("{" + self.trace.native.args_of(self.row) + "}")
-        return self._args
+    def linked_correlation_id(self) -> int:
+        """The id of the operator that caused this; 0 where there is none."""
+        return self.linked.id if self.linked else 0
 
     @property
-    def value(self) -> float | None:
-        """Of a counter."""
-        value = self.args.get("value")
-        return value if isinstance(value, (int, float)) else None
+    def external_id(self) -> int:
+        """The id of the operator this belongs to; its own for an operator."""
+        return self.linked_correlation_id or self.id
 
     @property
-    def has_shapes(self) -> bool:
-        return isinstance(self.args.get("Input Dims"), list)
+    def flow_id(self) -> int:
+        return self.correlation_id
 
     @property
-    def shapes(self) -> list[Any]:
-        return self._list("Input Dims")
+    def flow_type(self) -> int:
+        return _FLOW_TO_DEVICE if self.correlation_id else 0
 
     @property
-    def dtypes(self) -> list[str]:
-        return self._list("Input type")
+    def flow_start(self) -> bool:
+        return self.correlation_id != 0 and self._is_on_host
 
     @property
-    def strides(self) -> list[Any]:
-        return self._list("Input Strides")
+    def python_id(self) -> int:
+        return self.id if self.is_python_function else -1
 
     @property
-    def concrete_inputs(self) -> list[Any]:
-        return self._list("Concrete Inputs")
+    def python_parent_id(self) -> int:
+        """The id of the Python function around this one."""
+        caller = self._caller() if self.is_python_function else None
+        return caller.id if caller else -1
 
     @property
-    def has_stack(self) -> bool:
-        return bool(self.stack)
+    def python_module_id(self) -> int:
+        number = self.args.get("Python module id")
+        return number if isinstance(number, int) else -1
+
+    # What it worked on
 
     @property
-    def stack(self) -> list[str]:
-        """The frames that led here, innermost first."""
-        stack = self.args.get("Call stack")
-        return [frame for frame in stack.split(";") if frame] if isinstance(stack, str) else []
+    def input_shapes(self) -> list[Any]:
+        """Sizes of each input; a list of tensors is one input, and empty here."""
+        return [[] if _is_list_of_lists(shape) else shape for shape in self.shapes]
 
     @property
-    def has_module_hierarchy(self) -> bool:
-        return bool(self.module_hierarchy)
+    def structured_input_shapes(self) -> list[Any]:
+        return self.shapes
 
     @property
-    def module_hierarchy(self) -> list[str]:
-        hierarchy = self.args.get("Module Hierarchy")
+    def structured_input_strides(self) -> list[Any]:
+        return self.strides
+
+    @property
+    def input_dtypes(self) -> list[str]:
+        return self.dtypes
+
+    @property
+    def kwinputs(self) -> dict[str, Any]:
+        inputs = self.args.get("Keyword Inputs")
+        return dict(inputs) if isinstance(inputs, dict) else {}
+
+    @property
+    def metadata_json(self) -> str:
+        """The arguments as they stand in the file."""
+        return "{" + self.trace.native.args_of(self.row) + "}"
+
+    @property
+    def event_metadata(self) -> EventMetadata | None:
+        from kinetograph.trace.event_parts import event_metadata
+
+        return event_metadata(self.args)
+
+    # Memory: allocations that were recorded between begin and end, on the same thread
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        return sum(_allocated(event) for event in self._allocations() if _is_host_memory(event))
+
+    @property
+    def device_memory_usage(self) -> int:
+        return sum(_allocated(event) for event in self._allocations() if not _is_host_memory(event))
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
+    @property
+    def self_device_memory_usage(self) -> int:
+        return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
+
+    @property
+    def self_cuda_memory_usage(self) -> int:
+        return self.self_device_memory_usage
+
+    def _allocations(self) -> list[Self]:
         return (
-            hierarchy.split(".")
-            if hierarchy and isinstance(hierarchy, str)
-            else self._list("Module Hierarchy")
+            [event for event in self.descendants if event.kind is EventKind.MEMORY]
+            if self._is_on_host
+            else []
         )
 
-    @property
-    def backend(self) -> str:
-        return str(self.args.get("backend") or self.args.get("kernel_backend") or "")
 
-    @property
-    def flops(self) -> int:
-        return self._number("flops")
+def _is_list_of_lists(shape: object) -> bool:
+    return isinstance(shape, list) and any(isinstance(size, list) for size in shape)
 
-    # Anybody may use these keys for other things: what has the wrong type was not recorded.
 
-    def _list(self, key: str) -> list[Any]:
-        value = self.args.get(key)
-        return list(value) if isinstance(value, list) else []
+def _allocated(event: Event) -> int:
+    return event._number("Bytes")
 
-    def _number(self, key: str) -> int:
-        value = self.args.get(key)
-        return int(value) if isinstance(value, (int, float)) and isfinite(value) else 0
 
-    def _at(self, row: int) -> Event | None:
-        return None if row < 0 else Event(self.trace, row)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Event) and self.trace is other.trace and self.row == other.row
-
-    def __hash__(self) -> int:
-        return hash((id(self.trace), self.row))
-
-    def __repr__(self) -> str:
-        return f"<Event {self.name!r} {self.category} {self.duration_ns} ns>"
+def _is_host_memory(event: Event) -> bool:
+    return event._number("Device Type") in _HOST_MEMORY
 
 
 KinetoEvent = Event

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
 
+from kinetograph.errors import KinetographError
 from kinetograph.trace.event import Event
+from kinetograph.trace.formats import saver_named
+from kinetograph.trace.reports import report
 from kinetograph.trace.words import counted
 
 if TYPE_CHECKING:
@@ -15,7 +19,7 @@ __all__ = ["Events"]
 
 
 class Events(Sequence[Event]):
-    """Index, slice, iterate: each `Event` is made when asked for."""
+    """Index, slice, iterate: each `Event` is made when asked for. Does what PyTorch's `EventList` does."""
 
     def __init__(self, trace: Trace, rows: range) -> None:
         self._trace = trace
@@ -38,3 +42,55 @@ class Events(Sequence[Event]):
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'event')}>"
+
+    # What PyTorch's EventList does
+
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python: bool = False,
+    ) -> Any:
+        """`Trace.key_averages`, of all events."""
+        trace = self._whole("key_averages")
+        return trace.key_averages(
+            group_by_input_shapes, group_by_stack_n, group_by_overload_name, include_python
+        )
+
+    def table(self, *args: Any, include_python: bool = False, **options: Any) -> str:
+        """A row for each span; the options are those of `Averages.table`."""
+        table: str = self._singly(include_python).table(*args, **options)
+        return table
+
+    def total_average(self) -> Any:
+        """All spans in one `Average`."""
+        return self._singly(include_python=True).total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds of the host, each counted once."""
+        total: float = self._singly(include_python=True).self_cpu_time_total
+        return total
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Write folded stacks, for flame graphs."""
+        report("export_stacks")(self._whole("export_stacks"), path, metric)
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return list(report("STACK_METRICS"))
+
+    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+        """Write Chrome JSON, whatever the suffix; `.gz` compresses."""
+        saver_named(".json")(self._whole("export_chrome_trace"), path)
+
+    def _singly(self, include_python: bool) -> Any:
+        return report("single_events")(self._trace, self._rows, include_python)
+
+    def _whole(self, method: str) -> Trace:
+        if self._rows != range(len(self._trace)):
+            raise KinetographError(
+                f"{method}: expected the events of a whole trace, got {len(self)} of {len(self._trace)}",
+                hint=f"call trace.events.{method}(), and choose from what it gives",
+            )
+        return self._trace

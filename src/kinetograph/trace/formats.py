@@ -9,20 +9,26 @@ from typing import Any
 from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, NotAvailable
 
-__all__ = ["require_known_suffix", "saver_for"]
+__all__ = ["require_known_suffix", "saver_for", "saver_named"]
 
 Saver = Callable[[Any, str | PathLike[str]], None]
 
 _SAVERS = {
     ".json": "kinetograph.export.chrome",
     ".json.gz": "kinetograph.export.chrome",
+    ".folded": "kinetograph.export.stacks",
 }
-_LATER = (".pftrace", ".perfetto-trace", ".folded")
+_LATER = (".pftrace", ".perfetto-trace")
 
 
 def saver_for(path: str | PathLike[str]) -> Saver:
     """The function `save(trace, path)` for the suffix of this path."""
     return _save_function(_module_for(path_text("path", path)))
+
+
+def saver_named(suffix: str) -> Saver:
+    """The function for this suffix, for files that may be called otherwise."""
+    return _save_function(_SAVERS[suffix])
 
 
 def require_known_suffix(path: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph.checks import require_text
@@ -13,36 +13,13 @@ from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
 from kinetograph.trace.json_text import encodable, from_json, to_json
+from kinetograph.trace.reports import report
 from kinetograph.trace.words import RESERVED_METADATA, DeviceType, counted
 
-__all__ = ["Note", "Process", "Trace", "Track", "require_free_key"]
+if TYPE_CHECKING:
+    from kinetograph.trace.tables import Note, Process, Track
 
-
-class Note(NamedTuple):
-    """Something that was lost, is in doubt, or is worth knowing about the recording."""
-
-    kind: str
-    text: str
-
-
-class Process(NamedTuple):
-    """A process, or a device."""
-
-    pid: int | str
-    name: str
-    labels: str
-
-
-class Track(NamedTuple):
-    """A thread, a lane of a thread (an asyncio task), or a stream of a device."""
-
-    process: Process
-    tid: int | str
-    name: str
-    parent: int | None
-    """For a lane, the index of its thread's track."""
-    device_type: DeviceType
-    device_index: int
+__all__ = ["Trace", "require_free_key"]
 
 
 class Metadata(MutableMapping[str, Any]):
@@ -106,6 +83,8 @@ class Trace:
 
     @property
     def processes(self) -> list[Process]:
+        from kinetograph.trace.tables import Process
+
         return [
             Process(_scalar(pid), name, labels) for pid, name, labels, _sort_index in self.native.processes()
         ]
@@ -119,6 +98,8 @@ class Trace:
 
     @property
     def notes(self) -> list[Note]:
+        from kinetograph.trace.tables import Note
+
         return [Note(kind, text) for kind, text in self.native.notes()]
 
     def add_note(self, kind: str, text: str) -> None:
@@ -151,8 +132,22 @@ class Trace:
             return end_ns
         return int((self.columns["start_ns"] + self.columns["duration_ns"]).max())
 
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+        include_python: bool = False,
+    ) -> Any:
+        """Counts and times by name, as `kinetograph.analysis.averages.Averages`.
+
+        >>> print(trace.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
+        """
+        options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)
+        return report("key_averages")(self, *options)
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the trace in the format of the suffix: `.json` or `.json.gz`."""
+        """Write the trace in the format of the suffix: `.json`, `.json.gz`, or `.folded` stacks."""
         saver_for(path)(self, path)
 
     def __repr__(self) -> str:
@@ -171,6 +166,8 @@ def _from_chrome_json(text: bytes) -> Trace:
 
 
 def _tracks(native: _native.Trace, processes: list[Process]) -> Iterator[Track]:
+    from kinetograph.trace.tables import Track
+
     for process, tid, name, _sort_index, parent, device_type, device_index in native.tracks():
         thread = None if parent < 0 else parent
         yield Track(processes[process], _scalar(tid), name, thread, _device(device_type), device_index)

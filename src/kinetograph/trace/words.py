@@ -16,6 +16,7 @@ __all__ = [
     "RecordScope",
     "Word",
     "counted",
+    "key_of",
 ]
 
 # Arguments that are columns of a trace, or ids which only its JSON has; native/format/kineto_words.h has them
@@ -57,6 +58,15 @@ def counted(number: int, noun: str) -> str:
     ('1 track', '2,450 events')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def key_of(name: str) -> str:
+    """The name under which reports count an event: steps are one, whatever their number.
+
+    >>> key_of("ProfilerStep#7"), key_of("aten::add")
+    ('ProfilerStep*', 'aten::add')
+    """
+    return "ProfilerStep*" if name.startswith("ProfilerStep#") else name
 
 
 class Word(IntEnum):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from kinetograph.cli import main
-from kinetograph.cli.summary import _cut, _ellipsis, _fit, _known_to
+from kinetograph.cli.summary import SummaryOptions, print_summary
 from kinetograph.trace import EventFlag, EventKind, Trace
 from sample_traces import NOW_NS, gpu_trace, trace_of
 
@@ -40,7 +39,7 @@ def test_plain_text_is_aligned_with_whole_names_at_the_end(tmp_path: Path) -> No
 
 def test_limit_and_sort_choose_the_rows(tmp_path: Path) -> None:
     trace = trace_of(("often", 0, 1), ("often", 2, 3), ("long", 10, 99))
-    by_count = run_summary(trace, tmp_path, "--sort", "count", "--limit", "1").output
+    by_count = run_summary(trace, tmp_path, "--sort-by", "count", "--limit", "1").output
     assert "often" in by_count
     assert "long" not in by_count
     assert "1 more name; --limit shows more" in by_count
@@ -70,14 +69,6 @@ def test_control_characters_in_names_do_not_reach_the_terminal(tmp_path: Path) -
     assert "a\ufffd[31m\ufffdb" in output
 
 
-@pytest.mark.parametrize(("width", "columns"), [(200, 9), (80, 6), (60, 5), (52, 4), (20, 3)])
-def test_a_narrow_terminal_gets_fewer_columns(width: int, columns: int) -> None:
-    shown, name_width = _fit([8, 6, 8, 5, 8, 8, 8, 15, 300], width)
-    assert len(shown) == columns
-    assert shown[-1] == 8
-    assert name_width >= 1
-
-
 def test_annotations_around_the_work_of_a_device_have_a_table_of_their_own(tmp_path: Path) -> None:
     trace = gpu_trace()
     trace.native.append("step", "gpu_user_annotation", EventKind.SPAN, NOW_NS + 4_000, 11_000, 0, 7)
@@ -104,12 +95,50 @@ def test_the_headline_counts_in_english_and_tells_what_is_unfinished(tmp_path: P
     assert output.startswith("1 span, 2 memory events (1 unfinished) on 1 track in")
 
 
-def test_a_terminal_without_the_letters_gets_them_spelled_out() -> None:
-    assert _known_to("ascii", ["\xe9", "a"]) == ["\\xe9", "a"]
-    assert _known_to("utf-8", ["\xe9"]) == ["\xe9"]
-    assert (_ellipsis("ascii"), _ellipsis("utf-8")) == ("...", "\u2026")
-    assert (_cut("abcdef", 5, "..."), _cut("abc", 3, "..."), _cut("abcdef", 2, "...")) == (
-        "ab...",
-        "abc",
-        "...",
-    )
+def python_trace() -> Trace:
+    trace = trace_of(("scope", 5_000, 20_000))
+    trace.native.append("pkg/app.py(1): main", "python_function", EventKind.SPAN, 0, 40_000, 1, 1)
+    trace.native.sort()
+    return trace
+
+
+def test_python_functions_have_a_table_of_their_own(tmp_path: Path) -> None:
+    output = run_summary(python_trace(), tmp_path).output
+    host, python = output.split("\nPython functions\n")
+    assert "scope" in host
+    assert "pkg/app.py(1): main" in python
+    assert "62.5" in python
+    without = run_summary(python_trace(), tmp_path, "--no-python").output
+    assert "app.py" not in without
+    assert "100.0" in without
+
+
+def test_rows_can_be_told_apart_by_what_called_them(tmp_path: Path) -> None:
+    output = run_summary(python_trace(), tmp_path, "--by", "stack").output
+    assert "Called from" in output
+    assert output.count("pkg/app.py(1): main") == 2
+    trace = Trace()
+    for number in (2, 3):
+        args = f'{{"Input Dims": [[{number}]]}}'
+        trace.native.append("mm", "cpu_op", EventKind.SPAN, number, 1, 1, 1, args_json=args)
+    output = run_summary(trace, tmp_path, "--by", "shapes").output
+    assert "[[2]]" in output
+    assert "[[3]]" in output
+
+
+def test_a_tree_shows_who_called_what(tmp_path: Path) -> None:
+    lines = run_summary(python_trace(), tmp_path, "--tree").output.splitlines()
+    assert lines[0].startswith("2 spans on 1 track")
+    assert lines[-2].split() == ["40.00", "us", "100.0", "25.00", "us", "1", "pkg/app.py(1):", "main"]
+    assert lines[-1].endswith("  scope")
+    shallow = run_summary(python_trace(), tmp_path, "--tree", "--depth", "1").output
+    assert "scope" not in shallow
+    large = run_summary(python_trace(), tmp_path, "--tree", "--min-percent", "50").output
+    assert "scope" not in large
+
+
+def test_it_can_be_printed_elsewhere(tmp_path: Path) -> None:
+    target = tmp_path / "summary.txt"
+    with target.open("w") as file:
+        print_summary(gpu_trace(), SummaryOptions(limit=1, sort_by="total"), file=file)
+    assert "aten::mm" in target.read_text()

@@ -282,6 +282,17 @@ def test_a_second_session_raises_the_rate_and_the_first_goes_on() -> None:
         assert spans_of(slow.trace, tid)[0].duration_ns > spans_of(fast.trace, tid)[0].duration_ns
 
 
+def test_each_session_sees_what_its_own_filter_wants() -> None:
+    with Waiting(outer) as waiting, sampling(include=["*/test_samples.py"]) as ours:
+        with sampling(include=["threading"]) as pythons:
+            wait_for_rounds()
+        wait_for_rounds()
+    tid = waiting.threads[0].native_id
+    assert functions(ours.trace, tid) == ["outer", "inner"]
+    assert functions(pythons.trace, tid)[:3] == ["_bootstrap", "_bootstrap_inner", "run"]
+    assert "outer" not in functions(pythons.trace, tid)
+
+
 def test_a_session_of_chosen_threads_samples_those() -> None:
     with Waiting(outer) as waiting, sampling(all_threads=False) as window:
         wait_for_rounds()

@@ -115,3 +115,89 @@ def test_arguments_of_the_wrong_type_count_as_not_recorded() -> None:
     assert event.shapes == event.dtypes == event.strides == event.concrete_inputs == []
     assert event.stack == event.module_hierarchy == []
     assert [event.has_shapes, event.has_stack, event.has_module_hierarchy] == [False] * 3
+
+
+def test_events_have_pytorchs_names_too() -> None:
+    operator, launch, kernel = gpu_trace().events
+    assert (operator.id, operator.key, operator.trace_name, operator.count) == (1, "aten::mm", "aten::mm", 1)
+    assert operator.time_range == (1.0, 10.0)
+    assert operator.time_range.elapsed_us() == operator.cpu_time_total == 9.0
+    assert (operator.self_cpu_time_total, operator.cpu_time_str) == (8.0, "9.000us")
+    assert (operator.thread, operator.use_device, operator.sequence_nr) == (1, "cuda", 3)
+    assert (launch.cpu_parent, operator.cpu_children) == (operator, [launch])
+    assert (kernel.cpu_time_total, kernel.device_time_total, kernel.cpu_parent) == (0, 8.0, None)
+    assert (kernel.activity_type, kernel.device_resource_id) == ("kernel", 7)
+    assert (kernel.linked_correlation_id, kernel.external_id) == (operator.id, operator.id)
+    assert (kernel.flow_id, kernel.flow_type, kernel.flow_start, launch.flow_start) == (77, 2, False, True)
+    assert (operator.is_user_annotation, operator.is_python_function, operator.is_remote) == (False,) * 3
+
+
+def test_an_event_tells_what_it_launched() -> None:
+    operator, launch, kernel = gpu_trace().events
+    assert operator.kernels == [("gemm", 0, 8.0)]
+    assert operator.launched == [kernel]
+    assert launch.kernels == []
+    assert (operator.device_time_total, operator.self_device_time_total) == (8.0, 8.0)
+
+
+def test_what_was_recorded_about_a_kernel_has_pytorchs_names() -> None:
+    args = {
+        "registers per thread": 32,
+        "est. achieved occupancy %": 50,
+        "stream": 7,
+        "Collective name": "all",
+    }
+    metadata = only_event(args_json=json.dumps(args)).event_metadata
+    assert metadata is not None
+    assert (metadata.registers_per_thread, metadata.est_occupancy_pct, metadata.stream) == (32, 50, 7)
+    assert (metadata.collective_name, metadata.grid) == ("all", None)
+    assert only_event().event_metadata is None
+
+
+def test_a_list_of_tensors_is_one_input() -> None:
+    event = only_event(args_json='{"Input Dims": [[[20, 20], [20, 20]], [], [3]]}')
+    assert event.input_shapes == [[], [], [3]]
+    assert event.structured_input_shapes == [[[20, 20], [20, 20]], [], [3]]
+
+
+#   [a.py(1): f                    ]
+#      [scope             ]
+#         [b.py(2): g  ]
+#            [op ]
+def test_the_stack_is_the_functions_around_or_what_was_recorded_with_the_event() -> None:
+    trace = trace_of(("a.py(1): f", 0, 100), ("b.py(2): g", 20, 60), category="python_function")
+    trace.native.append("scope", "user_annotation", EventKind.SPAN, 10, 70, 1, 1)
+    args = '{"Call stack": "other.py(9): h;"}'
+    trace.native.append("op", "cpu_op", EventKind.SPAN, 30, 10, 1, 1, args_json=args)
+    trace.native.sort()
+    stacks = {event.name: event.stack for event in trace.events}
+    assert stacks["op"] == ["b.py(2): g", "a.py(1): f"]
+    assert stacks["scope"] == ["a.py(1): f"]
+    assert stacks["a.py(1): f"] == []
+    inner = next(event for event in trace.events if event.name == "b.py(2): g")
+    assert (inner.python_id, inner.python_parent_id) == (inner.id, 1)
+
+
+def test_memory_of_an_event_is_what_was_allocated_inside() -> None:
+    trace = trace_of(("outer", 0, 100), ("inner", 10, 50))
+    for time_ns, size, device in [(20, 64, 0), (70, 8, 0), (30, 512, 1), (200, 4, 0)]:
+        args = json.dumps({"Bytes": size, "Device Type": device})
+        trace.native.append(
+            "[memory]", "cpu_instant_event", EventKind.MEMORY, time_ns, 0, 1, 1, args_json=args
+        )
+    trace.native.sort()
+    outer = trace.events[0]
+    assert (outer.cpu_memory_usage, outer.self_cpu_memory_usage) == (72, 8)
+    assert (outer.device_memory_usage, outer.self_device_memory_usage) == (512, 0)
+
+
+def test_a_later_run_of_a_generator_is_no_call() -> None:
+    assert only_event(flags=EventFlag.RESUMED).count == 0
+
+
+def test_columns_tell_which_event_launched_which_work() -> None:
+    columns = gpu_trace().columns
+    assert columns["launcher"].tolist() == [-1, -1, 0]
+    assert columns["device_ns"].tolist() == [8_000, 0, 8_000]
+    assert columns["self_device_ns"].tolist() == [8_000, 0, 8_000]
+    assert trace_of(("a", 0, 5)).columns["device_ns"].tolist() == [0]

@@ -183,7 +183,7 @@ def test_traces_columns_and_events_show_what_they_are() -> None:
     one = trace_of(("a", 0, 5))
     assert repr(one) == "<Trace of 1 event on 1 track>"
     assert repr(one.events) == "<1 event>"
-    assert repr(one.columns).endswith("depth of 1 event>")
+    assert repr(one.columns).endswith("self_device_ns of 1 event>")
 
 
 @pytest.mark.parametrize("path", [3, b"x.json", "", "a\0b.json", "\ud800.json"])

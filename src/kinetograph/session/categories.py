@@ -1,0 +1,44 @@
+"""Numbers of event categories, as native/record/event.h has them, and which of them a session wants."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from kinetograph.session.activity import ActivityType
+
+__all__ = [
+    "ALL",
+    "COUNTER",
+    "CPU_INSTANT_EVENT",
+    "CPU_OP",
+    "EXTERNAL_CORRELATION",
+    "KERNEL",
+    "PYTHON_FUNCTION",
+    "USER_ANNOTATION",
+    "wanted_categories",
+]
+
+CPU_OP = 0
+USER_ANNOTATION = 1
+KERNEL = 4
+EXTERNAL_CORRELATION = 5
+CPU_INSTANT_EVENT = 8
+PYTHON_FUNCTION = 9
+COUNTER = 31
+
+ALL = (1 << 64) - 1
+
+# What is there only for ActivityType.CPU. Calls into a runtime are not: they come with their device too.
+_OF_THE_HOST = (CPU_OP, USER_ANNOTATION, EXTERNAL_CORRELATION, CPU_INSTANT_EVENT, PYTHON_FUNCTION, COUNTER)
+
+
+def wanted_categories(activities: Set[ActivityType], *, with_calls: bool = True) -> int:
+    """A bit for each category that belongs into the trace of a session with these activities.
+
+    Events that the program reports of its devices are kept with any activity: reporting them is asking.
+    """
+    if not activities:
+        return 0
+    if ActivityType.CPU in activities:
+        return ALL if with_calls else ALL & ~(1 << PYTHON_FUNCTION)
+    return ALL & ~sum(1 << category for category in _OF_THE_HOST)

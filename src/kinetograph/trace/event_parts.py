@@ -1,0 +1,100 @@
+"""The small values that PyTorch's events are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["EventMetadata", "Interval", "Kernel", "event_metadata"]
+
+
+class Interval(NamedTuple):
+    """Microseconds since the trace began."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        return self.end - self.start
+
+
+class Kernel(NamedTuple):
+    """Work on a device that an event launched."""
+
+    name: str
+    device: int
+    duration: float
+    """Microseconds."""
+
+
+class EventMetadata(NamedTuple):
+    """What was recorded about a kernel, a copy or a collective; None where it was not."""
+
+    registers_per_thread: int | None = None
+    shared_memory: int | None = None
+    grid: list[int] | None = None
+    block: list[int] | None = None
+    priority: int | None = None
+    blocks_per_sm: float | None = None
+    warps_per_sm: float | None = None
+    occupancy: dict[str, Any] | None = None
+    est_occupancy_pct: float | None = None
+    queued: int | None = None
+    graph_id: int | None = None
+    graph_node_id: int | None = None
+    stream: int | None = None
+    context: int | None = None
+    channel: int | None = None
+    channel_type: int | None = None
+    bytes: int | None = None
+    bandwidth_gb_s: float | None = None
+    collective_name: str | None = None
+    dtype: str | None = None
+    in_msg_nelems: int | None = None
+    out_msg_nelems: int | None = None
+    in_split_size: str | None = None
+    out_split_size: str | None = None
+    global_rank_start: int | None = None
+    global_rank_stride: int | None = None
+    group_size: int | None = None
+    process_group_name: str | None = None
+    process_group_desc: str | None = None
+    group_ranks: str | None = None
+    rank: int | None = None
+    src_rank: int | None = None
+    dst_rank: int | None = None
+    seq: int | None = None
+    is_async: bool | None = None
+
+
+# Kineto's names of those that are not spelled as the field with blanks.
+_KINETO_NAMES = {
+    "blocks_per_sm": "blocks per SM",
+    "warps_per_sm": "warps per SM",
+    "est_occupancy_pct": "est. achieved occupancy %",
+    "channel_type": "channel_type",
+    "bandwidth_gb_s": "memory bandwidth (GB/s)",
+    "collective_name": "Collective name",
+    "in_msg_nelems": "In msg nelems",
+    "out_msg_nelems": "Out msg nelems",
+    "in_split_size": "In split size",
+    "out_split_size": "Out split size",
+    "global_rank_start": "Global rank start",
+    "global_rank_stride": "Global rank stride",
+    "group_size": "Group size",
+    "process_group_name": "Process Group Name",
+    "process_group_desc": "Process Group Description",
+    "group_ranks": "Process Group Ranks",
+    "rank": "Rank",
+    "src_rank": "Src Rank",
+    "dst_rank": "Dst Rank",
+    "seq": "Seq",
+    "is_async": "Is asynchronized op",
+}
+
+
+def event_metadata(args: Mapping[str, Any]) -> EventMetadata | None:
+    """From the arguments of an event; None when they hold nothing of it."""
+    names = ((field, _KINETO_NAMES.get(field, field.replace("_", " "))) for field in EventMetadata._fields)
+    found = {field: args[name] for field, name in names if name in args}
+    return EventMetadata(**found) if found else None
