@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from benchmarks import averages, call_cost, import_time, million_events, scope_cost
+from benchmarks import averages, call_cost, import_time, million_events, sampling, scope_cost
 from benchmarks.report import machine, save
 
 TOPICS = {
@@ -12,6 +12,7 @@ TOPICS = {
     "million": million_events,
     "averages": averages,
     "import": import_time,
+    "sampling": sampling,
 }
 
 

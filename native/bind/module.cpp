@@ -5,6 +5,7 @@
 #include "bind/marks.h"
 #include "bind/merge.h"
 #include "bind/python_calls.h"
+#include "bind/python_samples.h"
 #include "bind/scope.h"
 #include "bind/session_files.h"
 #include "bind/sessions.h"
@@ -31,5 +32,6 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_merge(module);
     kinetograph::bind::bind_sessions(module);
     kinetograph::bind::bind_python_calls(module);
+    kinetograph::bind::bind_python_samples(module);
     kinetograph::bind::bind_session_files(module);
 }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "collect/python_calls/calls.h"
+#include "collect/python_calls/other_threads.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -33,6 +34,9 @@ void bind_python_calls(nb::module_& module) {
                "min_duration_ns"_a, "c_calls"_a, "call_lines"_a, "python_calls"_a, "garbage_collection"_a,
                "scope_stacks"_a, "Record Python calls from now on, or by other rules than before.");
     module.def("stop_calls", &collect::stop_calls);
+    module.def(
+        "record_other_threads", [](bool stacks) { collect::record_other_threads({stacks}); }, "stacks"_a,
+        "Record the names of the other threads, and the calls they have open.");
 }
 
 }  // namespace kinetograph::bind

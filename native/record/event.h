@@ -15,6 +15,11 @@ enum class RecordKind : uint8_t {
     memory = 5,       // an instant whose payload tells the allocation
     thread_name = 6,  // name is the name of this thread
     lane_name = 7,    // name is the name of this lane of the thread
+    // What one thread tells of another, which `end` names (OtherThread).
+    stack_sample =
+        8,           // its stack at start: numbered by correlation, spelled by the payload where there is one
+    open_stack = 9,  // its stack at start, spelled; correlation is 0
+    other_thread_name = 10,  // name is the name of that thread
 };
 
 // The order is also the number in Trace columns; `category_name` spells them as Kineto does.
@@ -145,5 +150,22 @@ struct DevicePlace {
     int64_t resource;  // stream, queue or thread on that device
 };
 static_assert(sizeof(DevicePlace) == 16);
+
+// In Record::end of what one thread tells of another. The number tells threads apart to which the kernel gave
+// the same id, one after the other.
+struct OtherThread {
+    int32_t tid;
+    uint32_t number;
+
+    uint64_t packed() const { return uint64_t(number) << 32 | uint32_t(tid); }
+    static OtherThread unpack(uint64_t bits) { return {int32_t(uint32_t(bits)), uint32_t(bits >> 32)}; }
+    bool operator==(const OtherThread&) const = default;
+};
+
+// A stack is spelled as payload bytes (u32) and then the name ids of its functions (u32 each), outermost
+// first. Samples of one thread buffer share the numbers of their stacks. Each extent spells a stack before it
+// only names its number, so that it is understood when a ring has let go of all others. Number 0 is the
+// stack of a thread that runs no Python function.
+inline constexpr uint32_t empty_stack = 0;
 
 }  // namespace kinetograph::record

@@ -157,9 +157,9 @@ SessionId Recorder::start(const SessionOptions& options) {
     pool_.prepare();
     begin(session);
     add_member(session, caller, session.start.ticks);
-    if (options.all_threads)
-        for (auto& [index, thread] : threads_)
-            if (thread->alive) add_member(session, *thread, session.start.ticks);
+    for (auto& [index, thread] : threads_)
+        if (thread->alive && (options.all_threads || thread->serves_all))
+            add_member(session, *thread, session.start.ticks);
     active.fetch_or(active_sessions, std::memory_order_relaxed);
     return id;
 }
@@ -251,6 +251,13 @@ bool Recorder::join(SessionId id) {
     return true;
 }
 
+void Recorder::serve_all() {
+    ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
+    std::lock_guard lock(mutex_);
+    thread.serves_all = true;
+    for (auto& [id, session] : sessions_) add_member(session, thread, base::ticks());
+}
+
 bool Recorder::leave(SessionId id) {
     std::lock_guard lock(mutex_);
     auto session = sessions_.find(id);
@@ -312,6 +319,7 @@ Recording Recorder::stop(SessionId id) {
     recording.pauses = std::move(session.pauses);
     recording.pid = getpid();
     recording.process_name = process_name_;
+    recording.all_threads = session.options.all_threads;
     recording.memory_limit_bytes = session.options.limits.memory_bytes;
     recording.spill_directory = session.options.limits.directory;
     recording.names = [this](uint32_t name) { return strings_.lookup(name); };

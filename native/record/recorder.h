@@ -48,6 +48,9 @@ public:
     // False when there is nothing to do. From any thread.
     bool pause(SessionId id);
     bool resume(SessionId id);
+    // Lets the calling thread take part in all sessions, those that run and those to come, because it records
+    // on behalf of other threads.
+    void serve_all();
 
     std::vector<SessionInfo> sessions() const;
     bool is_running(SessionId id) const;

@@ -89,6 +89,7 @@ struct Recording {
         std::swap(process_name, other.process_name);
         tick_source = other.tick_source;
         is_recovered = other.is_recovered;
+        all_threads = other.all_threads;
         std::swap(notes, other.notes);
         memory_limit_bytes = other.memory_limit_bytes;
         std::swap(spill_directory, other.spill_directory);
@@ -106,6 +107,7 @@ struct Recording {
     std::string process_name;  // empty: "python"
     base::TickSource tick_source = base::tick_source;
     bool is_recovered = false;  // the end of the window is not known, only the last event in it
+    bool all_threads = true;    // also those that recorded nothing themselves
     std::function<std::string_view(uint32_t)> names;
     std::vector<std::pair<std::string, std::string>> notes;  // kind, text
     size_t memory_limit_bytes = size_t(1) << 30;

@@ -104,6 +104,7 @@ struct ThreadBuffer {
     bool alive = true;
     bool forget_open_scopes = false;
     bool move_to_new_memory = false;
+    bool serves_all = false;  // records on behalf of other threads, and so is in every session
     bool keeps_records = false;
     int sessions = 0;         // that record it now
     int paused_sessions = 0;  // that will record it again, and need to know its open scopes then

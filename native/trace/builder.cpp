@@ -13,9 +13,11 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/temporary_file.h"
 #include "trace/recorded_names.h"
+#include "trace/samples.h"
 #include "trace/start_order.h"
 
 namespace kinetograph::trace {
@@ -89,7 +91,9 @@ public:
           trace_(storage_for(recording)),
           names_(recording, trace_.strings),
           call_names_(recording, options.clean_members, trace_),
-          stack_args_(recording, options.clean_members, trace_) {}
+          stack_args_(recording, options.clean_members, trace_),
+          samples_(recording.window,
+                   {options.wanted.samples, wants_category(uint8_t(Category::python_function))}) {}
 
     Trace build() {
         shortest_call_ = uint64_t(double(options_.calls.shortest_ns) / recording_.clock.ns_per_tick());
@@ -99,6 +103,7 @@ public:
         const std::string& name = recording_.process_name;
         trace_.processes.push_back({pid, name.empty() ? "python" : name, "CPU", pid});
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
+        for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
         add_pauses();
         if (needs_sort_) sort_events(trace_);
         add_notes();
@@ -169,6 +174,7 @@ private:
 
     void add_thread(ThreadRecording& thread) {
         lanes_.clear();
+        samples_.begin_thread();
         thread_name_ = thread.name.empty() ? 0 : trace_.strings.intern(thread.name);
         order_events(thread);
         place_lanes(thread);
@@ -206,17 +212,23 @@ private:
         for (const OpenScopeCopy& scope : thread.open) open_starts.insert(scope.start);
         for_each_record(thread, [&](const Record& record) {
             note_name(thread, record);
+            samples_.see(record);
             if (!makes_sense(record.category, record.scope)) ++damaged_;
             Clipped clipped;
             if (!wants(thread, record, clipped)) return;
             lane_rows(record.lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (is_call(record.category))
+                own_calls_.see(clipped.start, clipped.end, record.name, recording_.window.begin);
             if (!open_starts.empty() && open_starts.contains(record.start)) forget_open(thread, record);
         });
         for (size_t i = thread.open.size(); i-- > 0;) {
             Clipped clipped;
-            if (wants(thread, thread.open[i], clipped))
-                lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (!wants(thread, thread.open[i], clipped)) continue;
+            lane_rows(thread.open[i].lane).order.add(int64_t(clipped.start), int64_t(clipped.end));
+            if (is_call(uint8_t(thread.open[i].meta)))
+                own_calls_.see(clipped.start, clipped.end, thread.open[i].name, recording_.window.begin);
         }
+        if (!own_calls_.empty()) samples_.has_own_calls(thread.tid, std::exchange(own_calls_, {}));
         for (LaneRows& lane : lanes_) lane.order.finish();
         // Scopes that were open when the thread left end with that window, not with the last one.
         needs_sort_ |= thread.windows.size() > 1;
@@ -256,6 +268,7 @@ private:
             trace_.tracks.push_back(host_track(thread, lane, number));
             trace_.tracks.back().parent = parent;
             if (number == 0) parent = int32_t(lane.track);
+            if (number == 0) thread_tracks_[thread.tid] = lane.track;
         }
         resize_columns(row);
     }
@@ -272,6 +285,41 @@ private:
         if (lane.name) track.name += ": " + std::string(trace_.strings[lane.name]);
         if (lane.has_several_names) track.name += " and others";
         return track;
+    }
+
+    // Spans of a thread that others looked at: beside what it recorded itself, on the same track.
+    void add_sampled_thread(int32_t tid, const std::vector<SampledSpan>& spans) {
+        const auto itself = std::find_if(recording_.threads.rbegin(), recording_.threads.rend(),
+                                         [&](const ThreadRecording& thread) { return thread.tid == tid; });
+        const bool is_member = itself != recording_.threads.rend();
+        if (!is_member && !recording_.all_threads) return;
+        const std::vector<Window> windows =
+            is_member ? itself->windows : std::vector<Window>{recording_.window};
+        for (const SampledSpan& span : spans) {
+            Clipped clipped;
+            if (wants_call(span.name, 0) &&
+                clip(span.start, span.end, span.is_open ? record::flag_unfinished : 0, windows, clipped))
+                write_sampled_span(sampled_track(tid, is_member ? itself->name : ""), clipped, span.name);
+        }
+    }
+
+    uint32_t sampled_track(int32_t tid, const std::string& name) {
+        const auto [known, is_new] = thread_tracks_.try_emplace(tid, uint32_t(trace_.tracks.size()));
+        if (!is_new) return known->second;
+        const uint32_t other_name = samples_.name_of(tid);
+        thread_name_ = !name.empty() ? trace_.strings.intern(name) : other_name ? names_(other_name) : 0;
+        ThreadRecording thread;
+        thread.tid = tid;
+        trace_.tracks.push_back(host_track(thread, LaneRows(trace_.storage), 0));
+        return known->second;
+    }
+
+    void write_sampled_span(uint32_t track, const Clipped& clipped, uint32_t name) {
+        const size_t row = trace_.size();
+        resize_columns(row + 1);
+        trace_.category[row] = uint8_t(Category::python_function);
+        write_call(row, track, clipped, name, 0);
+        needs_sort_ = true;
     }
 
     void resize_columns(size_t rows) {
@@ -533,9 +581,12 @@ private:
     NameMap names_;
     CallNames call_names_;
     StackArgs stack_args_;
+    Samples samples_;
     mutable IdCache<bool> wanted_names_;
     uint64_t shortest_call_ = 0;  // ticks
     std::vector<LaneRows> lanes_;
+    OwnCalls own_calls_;
+    std::unordered_map<int32_t, uint32_t> thread_tracks_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;
     std::unordered_set<int64_t> tids_;

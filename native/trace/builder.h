@@ -19,6 +19,7 @@ struct Wanted {
     uint32_t scopes = 0;                 // bit per RecordScope of spans; 0: all
     bool input_shapes = true;            // of events with flag_input_shapes
     bool stacks = true;                  // of events with flag_stack
+    bool samples = true;                 // sampled Python stacks; the category is for traced calls
 };
 
 // Of Python calls, where several sessions want different ones.

@@ -170,6 +170,7 @@ def stop_session(
     scopes: int = 0,
     input_shapes: bool = True,
     stacks: bool = True,
+    samples: bool = True,
     c_calls: bool = True,
     min_call_ns: int = 0,
     include: Sequence[str] = ...,
@@ -216,6 +217,18 @@ def start_calls(
     """Record Python calls from now on, or by other rules than before."""
 
 def stop_calls() -> None: ...
+def record_other_threads(stacks: bool) -> None:
+    """Record the names of the other threads, and the calls they have open."""
+
+def start_samples(*, include: Sequence[str], exclude: Sequence[str], max_depth: int, hz: int) -> None:
+    """Take stacks of all threads from now on, or by other rules than before."""
+
+def stop_samples() -> None: ...
+def sample_counts() -> tuple[int, int, int, int, int, int]:
+    """
+    Rounds, stacks, torn, too deep, missed and nanoseconds of CPU since the process began.
+    """
+
 def recover(
     path: str,
     *,

@@ -7,6 +7,7 @@
 #include "collect/python_calls/frames.h"
 #include "collect/python_calls/garbage.h"
 #include "collect/python_calls/hook.h"
+#include "collect/python_calls/other_threads.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -186,6 +187,7 @@ bool start_calls(const CallOptions& options) {
         if (std::exchange(is_hooked, false)) remove_hook();
         return true;
     }
+    record_other_threads({true});
     const bool has_other_filter = std::exchange(last_filter, options.filter) != options.filter;
     if (!install_hook({options.c_calls, is_hooked, has_other_filter})) return false;
     is_hooked = true;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "collect/python_calls/code_extra.h"
+#include "collect/python_names/origins.h"
+#include "collect/python_names/places.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -18,9 +20,7 @@ Py_ssize_t code_slot = -1;
 namespace {
 
 CallFilter wanted;
-std::vector<std::string> search_path;
-std::string own_folder;
-std::unordered_map<uint32_t, Origin> origins;  // of the names that were given
+NamePlaces places;
 struct MethodKey {
     const PyMethodDef* method;
     const PyTypeObject* type;
@@ -43,34 +43,14 @@ private:
     PyObject *type_, *value_, *traceback_;
 };
 
-std::string text_of(PyObject* text) {
-    if (!text || !PyUnicode_Check(text)) return {};
-    Py_ssize_t bytes = 0;
-    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes)) return {utf8, size_t(bytes)};
-    PyErr_Clear();
-    PyObject* spelled = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
-    if (!spelled) {
-        PyErr_Clear();
-        return {};
-    }
-    std::string result(PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled)));
-    Py_DECREF(spelled);
-    return result;
-}
-
 uint32_t intern(std::string name, const std::string& qualified) {
     if (!qualified.empty()) name += record::qualified_name_separator + qualified;
     return record::Recorder::instance().intern(name);
 }
 
-bool is_our_own(const Origin& origin) {
-    return !own_folder.empty() && origin.path.starts_with(own_folder);
-}
-
 uint32_t name_of(const PyCodeObject* code, const Origin& origin) {
-    const std::string name = text_of(code->co_name), qualified = text_of(code->co_qualname);
-    return intern(origin.shown + "(" + std::to_string(code->co_firstlineno) + "): " + name,
-                  qualified == name ? "" : qualified);
+    return record::Recorder::instance().intern(
+        call_name(origin, code->co_firstlineno, text_of(code->co_name), text_of(code->co_qualname)));
 }
 
 const char* last_part(const char* dotted) {
@@ -137,41 +117,20 @@ bool prepare_names(const CallFilter& filter) {
     wanted = filter;
     builtin_names.clear();
     recent_names.fill({});
-    search_path.clear();
-    if (PyObject* path = PySys_GetObject("path"); path && PyList_Check(path))
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); ++i)
-            search_path.push_back(text_of(PyList_GET_ITEM(path, i)));
-    std::stable_sort(search_path.begin(), search_path.end(),
-                     [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
-    if (!own_folder.empty()) return true;
-    PyObject* package = PyImport_ImportModule("kinetograph");
-    PyObject* file = package ? PyObject_GetAttrString(package, "__file__") : nullptr;
-    if (!file) return false;
-    const std::string path = text_of(file);
-    own_folder = path.substr(0, path.rfind('/') + 1);
-    Py_DECREF(file);
-    Py_DECREF(package);
-    return true;
+    return find_places(places);
 }
 
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
     const KeepError keep;  // an exception may be on its way through the program
-    const Origin origin = origin_of(text_of(code->co_filename), search_path);
-    const bool is_excluded = is_our_own(origin) || !wanted.wants(origin);
+    const Origin origin = origin_of(text_of(code->co_filename), places.search_path);
+    const bool is_excluded = is_our_own(origin, places.own_folder) || !wanted.wants(origin);
     const uint32_t name = is_excluded ? 0 : name_of(code, origin);
-    if (!is_excluded) origins.emplace(name, origin);
+    if (!is_excluded) remember_origin(name, origin);
     const CodeWord word{uint64_t(generation) << 33 | uint64_t(name) << 1 | uint64_t(is_excluded)};
     // Without memory for the slot it is decided again next time.
     if (set_code_slot(reinterpret_cast<PyObject*>(code), code_slot, reinterpret_cast<void*>(word.bits)) != 0)
         PyErr_Clear();
     return word;
-}
-
-std::function<bool(uint32_t)> name_filter(CallFilter filter) {
-    return [filter = std::move(filter), known = origins](uint32_t name) {
-        const auto origin = known.find(name);
-        return origin == known.end() || filter.wants(origin->second);
-    };
 }
 
 uint32_t builtin_name(PyObject* callable) {

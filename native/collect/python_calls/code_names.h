@@ -8,9 +8,8 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <functional>
 
-#include "collect/python_calls/filter.h"
+#include "collect/python_names/filter.h"
 
 namespace kinetograph::collect {
 
@@ -51,8 +50,5 @@ inline bool is_builtin(PyObject* callable) {
     return PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type);
 }
 uint32_t builtin_name(PyObject* callable);
-
-// Whether a filter wants what goes by a name. Asking the answer needs no GIL.
-std::function<bool(uint32_t)> name_filter(CallFilter filter);
 
 }  // namespace kinetograph::collect

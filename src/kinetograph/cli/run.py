@@ -62,7 +62,7 @@ __all__ = ["run"]
 @click.option(
     "--sample",
     "sample_hz",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.IntRange(1, 10_000),
     metavar="HZ",
     help="Take samples of all stacks instead, so many a second.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from kinetograph.checks import require_bools
 from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
@@ -10,7 +10,7 @@ from kinetograph.session.values import Value
 
 __all__ = ["RunSettings"]
 
-_CALL_OPTIONS = ("include", "exclude", "max_depth", "min_duration_ns", "c_calls", "call_lines")
+_CALL_OPTIONS = ("include", "exclude", "max_depth", "min_duration_ns", "c_calls", "call_lines", "sample_hz")
 _PROFILE_OPTIONS = ("report_input_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 
 
@@ -35,7 +35,7 @@ class RunSettings(Value):
     min_duration_ns: int = 0
     c_calls: bool = False
     call_lines: bool = False
-    sample_hz: float | None = None
+    sample_hz: int | None = None
 
     def __post_init__(self) -> None:
         require_bools(self)
@@ -57,7 +57,10 @@ class RunSettings(Value):
     def _calls(self) -> CallOptions:
         """The one place where Python calls are switched on: by default, unless told otherwise."""
         given = {name: getattr(self, name) for name in _CALL_OPTIONS if getattr(self, name)}
-        return CallOptions(mode="trace" if self.calls else "off", **given)
+        mode: Literal["trace", "sample", "off"] = "off"
+        if self.calls:
+            mode = "sample" if self.sample_hz else "trace"
+        return CallOptions(mode=mode, **given)
 
     def to_json(self) -> str:
         import json

@@ -1,21 +1,25 @@
-"""Python calls: what to record of them, and the one collector that all sessions share."""
+"""Python calls: what to record of them, and the collectors that all sessions share.
+
+One collector traces calls, another takes samples of stacks; each does what all sessions together want of it.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from kinetograph import _native
 from kinetograph.checks import require_bools, require_choice, require_int, text_tuple
-from kinetograph.errors import KinetographError
+from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.session.values import Value
 
-__all__ = ["CallOptions", "record_calls", "release_calls"]
+__all__ = ["CallOptions", "Use", "record_calls", "release_calls"]
 
 _ANY_DEPTH = (1 << 32) - 1
 _MOST = (1 << 62) - 1
+_ONLY_IN_MODE = {"min_duration_ns": "trace", "c_calls": "trace", "call_lines": "trace", "sample_hz": "sample"}
 
 
 class CallOptions(Value):
@@ -29,35 +33,76 @@ class CallOptions(Value):
     `include` says, and from Python 3.12 on costs nothing. `c_calls` adds calls of C functions. `call_lines`
     tells the line each call was made from. `max_depth` counts recorded calls from the outermost.
 
+    Mode "sample" looks at the stacks of all threads `sample_hz` times a second instead of following each
+    call: the program runs at full speed, and what is shorter than the time between two looks may go unseen.
     Mode "off" records no calls, and lets `with_stack` find the stack of each scope by looking at the frames.
     """
 
-    mode: Literal["trace", "off"] = "trace"
+    mode: Literal["trace", "sample", "off"] = "trace"
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     max_depth: int | None = None
     min_duration_ns: int = 0
     c_calls: bool = False
     call_lines: bool = False
+    sample_hz: int = 100
 
     def __post_init__(self) -> None:
-        require_choice("mode", self.mode, ("trace", "off"))
+        require_choice("mode", self.mode, ("trace", "sample", "off"))
         for name in ("include", "exclude"):
             object.__setattr__(self, name, text_tuple(name, getattr(self, name)))
         if self.max_depth is not None:
             require_int("max_depth", self.max_depth, 1, _ANY_DEPTH, hint="1 records the outermost calls only")
         require_int("min_duration_ns", self.min_duration_ns, 0, _MOST, hint="nanoseconds; 0 records all")
         require_bools(self)
+        require_int("sample_hz", self.sample_hz, 1, 10_000, hint="samples a second; 100 is a good begin")
+        self._refuse_options_of_other_modes()
+
+    def _refuse_options_of_other_modes(self) -> None:
+        for name, mode in _ONLY_IN_MODE.items():
+            # "off" keeps the options of tracing: one may want to switch it off for a while.
+            is_other = self.mode != mode and not (self.mode == "off" and mode == "trace")
+            if is_other and getattr(self, name) != self.defaults[name]:
+                raise KinetographError(
+                    f"{name} has no meaning in mode {self.mode!r}",
+                    hint=f"leave {name} out, or pass mode={mode!r}",
+                )
 
 
 class Use:
-    """What one session wants of the collector while it runs."""
+    """What one session wants of the collectors while it runs."""
 
     def __init__(self, calls: CallOptions | None, garbage_collection: bool, scope_stacks: bool) -> None:
         self.calls = calls
         self.garbage_collection = garbage_collection
         self.scope_stacks = scope_stacks
         self.process = os.getpid()
+        self.traces = calls is not None and calls.mode == "trace"
+        self.samples = calls is not None and calls.mode == "sample"
+        self._counts_before = _native.sample_counts()
+
+    def look_around(self) -> None:
+        """Before the session stops: what this thread knows of the others, which may have recorded nothing."""
+        if self.traces or self.samples:
+            _native.record_other_threads(self.traces)
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        """What sampling lost and cost, as kinds and texts of notes."""
+        if self.calls is None or not self.samples:
+            return
+        before, now = self._counts_before, _native.sample_counts()
+        rounds, stacks, torn, too_deep, missed, cpu_ns = (b - a for a, b in zip(before, now, strict=True))
+        yield (
+            "cost",
+            f"sampling used {cpu_ns / 1e6:.1f} ms of CPU in a thread of its own: "
+            f"{stacks} stacks in {rounds} rounds at {self.calls.sample_hz} Hz or more",
+        )
+        if torn:
+            yield "torn", f"{torn} stacks changed while they were read, and were left out"
+        if too_deep:
+            yield "too_deep", f"{too_deep} stacks had more than 10000 frames, and were left out"
+        if missed:
+            yield "missed", f"{missed} rounds of samples were left out: the sampler came too late for them"
 
 
 # What the sessions of this process want, in the order they came.
@@ -75,26 +120,56 @@ def record_calls(calls: CallOptions | None, *, garbage_collection: bool, scope_s
     with _lock:
         _uses.append(use)
         try:
-            _apply()
-        except RuntimeError as error:
+            _apply(use)
+        except BaseException:
             _uses.remove(use)
-            raise KinetographError(f"cannot record Python calls: {error}") from error
+            raise
     return use
 
 
 def release_calls(use: Use | None) -> None:
     with _lock:
-        if use in _uses:
+        if use is not None and use in _uses:
             _uses.remove(use)
-            _apply()
+            _apply(use)
 
 
-def _apply() -> None:
-    """Let the collector do what all uses together want."""
-    if not _uses:
+def _apply(change: Use) -> None:
+    """Let each collector that a use came to, or went from, do what all uses together want."""
+    if change.traces or change.garbage_collection or change.scope_stacks:
+        _trace()
+    if change.samples:
+        _sample()
+
+
+def _sample() -> None:
+    wanted = [use.calls for use in _uses if use.calls is not None and use.samples]
+    if not wanted:
+        _native.stop_samples()
+        return
+    try:
+        _native.start_samples(
+            include=_together(options.include for options in wanted),
+            exclude=_in_all([options.exclude for options in wanted]),
+            max_depth=max(options.max_depth or _ANY_DEPTH for options in wanted),
+            hz=max(options.sample_hz for options in wanted),
+        )
+    except RuntimeError as error:
+        raise NotAvailable(f"stacks cannot be sampled here: {error}", hint="use mode='trace'") from error
+
+
+def _trace() -> None:
+    wanted = [use.calls for use in _uses if use.calls is not None and use.traces]
+    if not wanted and not any(use.garbage_collection or use.scope_stacks for use in _uses):
         _native.stop_calls()
         return
-    wanted = [use.calls for use in _uses if use.calls is not None]
+    try:
+        _start_tracing(wanted)
+    except RuntimeError as error:
+        raise KinetographError(f"cannot record Python calls: {error}") from error
+
+
+def _start_tracing(wanted: list[CallOptions]) -> None:
     _native.start_calls(
         include=_together(options.include for options in wanted),
         exclude=_in_all([options.exclude for options in wanted]),
@@ -127,9 +202,10 @@ def _start_clean_in_child() -> None:
     # Sessions do not survive a fork; one that a child has started before we come here does.
     _lock.release()
     mine = os.getpid()
-    if any(use.process != mine for use in _uses):
-        _uses[:] = [use for use in _uses if use.process == mine]
-        _apply()
+    gone = [use for use in _uses if use.process != mine]
+    _uses[:] = [use for use in _uses if use.process == mine]
+    for use in gone:
+        _apply(use)
 
 
 os.register_at_fork(after_in_child=_start_clean_in_child)

@@ -60,4 +60,5 @@ class ProfilerConfig(Value):
     @property
     def wants_scope_stacks(self) -> bool:
         """Whether scopes carry their stack themselves, for want of the calls around them."""
-        return self.with_stack and self.wanted_calls is None
+        calls = self.wanted_calls
+        return self.with_stack and (calls is None or calls.mode == "sample")

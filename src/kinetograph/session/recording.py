@@ -146,6 +146,8 @@ class Session:
 
     def _stop_native(self) -> _native.Trace:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""
+        if self._calls is not None:
+            self._calls.look_around()
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
@@ -154,6 +156,7 @@ class Session:
             scopes=self._scopes,
             input_shapes=self._config.report_input_shapes,
             stacks=self._config.wants_scope_stacks,
+            samples=self._wants_samples,
             c_calls=calls.c_calls,
             min_call_ns=calls.min_duration_ns,
             include=calls.include,
@@ -186,7 +189,8 @@ class Session:
 
     def _record_calls(self) -> None:
         calls = self._config.wanted_calls
-        garbage_collection = calls is not None or self._config.experimental_config.record_python_gc_info
+        is_traced = calls is not None and calls.mode == "trace"
+        garbage_collection = is_traced or self._config.experimental_config.record_python_gc_info
         try:
             self._calls = call_collector.record_calls(
                 calls,
@@ -200,7 +204,11 @@ class Session:
     @property
     def _wants_call_events(self) -> bool:
         use = self._calls
-        return use is not None and (use.calls is not None or use.garbage_collection)
+        return use is not None and (use.traces or use.garbage_collection)
+
+    @property
+    def _wants_samples(self) -> bool:
+        return self._calls is not None and self._calls.samples and ActivityType.CPU in self._activities
 
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
@@ -227,6 +235,8 @@ class Session:
         distributed = _distributed_info() or self._distributed
         if distributed is not None:
             trace.metadata["distributedInfo"] = distributed
+        for kind, sentence in self._calls.notes() if self._calls is not None else ():
+            trace.add_note(kind, sentence)
         if not self._activities:
             trace.add_note("activities", "no activity was chosen, so nothing is recorded")
         for sentence in observer.errors.since(self._observer_errors):

@@ -1,8 +1,10 @@
-#include "collect/python_calls/filter.h"
+#include "collect/python_names/filter.h"
 
 #include <fnmatch.h>
 
 #include <algorithm>
+
+#include "record/event.h"
 
 namespace kinetograph::collect {
 
@@ -53,6 +55,12 @@ Origin origin_of(std::string_view file, const std::vector<std::string>& search_p
         return {std::string(file), shown, module_of(shown)};
     }
     return {std::string(file), std::string(file), module_of(std::string(file))};
+}
+
+std::string call_name(const Origin& origin, int line, const std::string& name, const std::string& qualified) {
+    std::string text = origin.shown + "(" + std::to_string(line) + "): " + name;
+    if (!qualified.empty() && qualified != name) text += record::qualified_name_separator + qualified;
+    return text;
 }
 
 bool matches(std::string_view pattern, const Origin& origin) {
