@@ -16,9 +16,8 @@ enum class RecordKind : uint8_t {
     thread_name = 6,  // name is the name of this thread
     lane_name = 7,    // name is the name of this lane of the thread
     // What one thread tells of another, which `end` names (OtherThread).
-    stack_sample =
-        8,           // its stack at start: numbered by correlation, spelled by the payload where there is one
-    open_stack = 9,  // its stack at start, spelled; correlation is 0
+    stack_sample = 8,        // its stack at start, by number (correlation); the payload spells it, once
+    open_stack = 9,          // its stack at start, spelled; correlation is 0
     other_thread_name = 10,  // name is the name of that thread
 };
 

@@ -93,7 +93,8 @@ public:
           call_names_(recording, options.clean_members, trace_),
           stack_args_(recording, options.clean_members, trace_),
           samples_(recording.window,
-                   {options.wanted.samples, wants_category(uint8_t(Category::python_function))}) {}
+                   {options.wanted.samples, wants_category(uint8_t(Category::python_function))},
+                   [this](uint32_t name) { return wants_call(name, 0); }) {}
 
     Trace build() {
         shortest_call_ = uint64_t(double(options_.calls.shortest_ns) / recording_.clock.ns_per_tick());
@@ -293,8 +294,7 @@ private:
             is_member ? itself->windows : std::vector<Window>{recording_.window};
         for (const SampledSpan& span : spans) {
             Clipped clipped;
-            if (wants_call(span.name, 0) &&
-                clip(span.start, span.end, span.is_open ? record::flag_unfinished : 0, windows, clipped))
+            if (clip(span.start, span.end, span.is_open ? record::flag_unfinished : 0, windows, clipped))
                 write_sampled_span(sampled_track(tid, is_member ? itself->name : ""), clipped, span.name);
         }
     }

@@ -11,17 +11,19 @@ using record::OtherThread;
 using record::Record;
 using record::RecordKind;
 
+}  // namespace
+
 // The ids behind a record, as far as they are there: a damaged file may promise more.
-std::span<const uint32_t> spelled_stack(const Record& record) {
+Samples::Stack Samples::spelled_stack(const Record& record) const {
     if (record.payload == 0) return {};
     uint32_t bytes = 0;
     std::memcpy(&bytes, record.payload_bytes(), sizeof bytes);
     const size_t room = size_t(record.payload) * sizeof(Record) - sizeof bytes;
     const auto* names = reinterpret_cast<const uint32_t*>(record.payload_bytes() + sizeof bytes);
-    return {names, std::min<size_t>(bytes, room) / sizeof(uint32_t)};
+    Stack stack(names, names + std::min<size_t>(bytes, room) / sizeof(uint32_t));
+    std::erase_if(stack, [&](uint32_t name) { return !wants_name_(name); });
+    return stack;
 }
-
-}  // namespace
 
 bool Samples::is_in_window(const Record& record) const {
     return record.start >= window_.begin && record.start <= window_.end;
@@ -48,7 +50,8 @@ void Samples::see_sample(const Record& record) {
     const auto known = spelled_.find(record.correlation);
     if (known == spelled_.end() && record.correlation != record::empty_stack) return;
     const OtherThread thread = OtherThread::unpack(record.end);
-    follow(threads_[thread.tid], {record.start, thread, known == spelled_.end() ? Stack{} : known->second});
+    follow(threads_[thread.tid], thread.number, record.start,
+           known == spelled_.end() ? Stack{} : known->second);
 }
 
 // A thread without calls of its own has had this stack in the whole window, whenever that was seen.
@@ -66,15 +69,14 @@ void Samples::close_above(Thread& thread, size_t depth, uint64_t at) {
     }
 }
 
-void Samples::follow(Thread& thread, const Sighting& sighting) {
-    if (thread.number != sighting.thread.number) close_above(thread, 0, sighting.at);
-    thread.number = sighting.thread.number;
-    const Stack& stack = sighting.stack;
+void Samples::follow(Thread& thread, uint32_t number, uint64_t at, const Stack& stack) {
+    if (thread.number != number) close_above(thread, 0, at);
+    thread.number = number;
     size_t common = 0;
     while (common < stack.size() && common < thread.open.size() && thread.open[common].name == stack[common])
         ++common;
-    close_above(thread, common, sighting.at);
-    for (; common < stack.size(); ++common) thread.open.push_back({stack[common], sighting.at});
+    close_above(thread, common, at);
+    for (; common < stack.size(); ++common) thread.open.push_back({stack[common], at});
 }
 
 std::map<int32_t, Samples::Thread> Samples::threads_seen_at_the_edges() {
@@ -89,7 +91,7 @@ std::map<int32_t, Samples::Thread> Samples::threads_seen_at_the_edges() {
             continue;
         }
         if (is_first) sighting.at = window_.begin;
-        follow(thread->second, sighting);
+        follow(thread->second, sighting.thread.number, sighting.at, sighting.stack);
     }
     return threads;
 }

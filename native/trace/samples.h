@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -49,7 +49,9 @@ public:
         bool samples = true;      // stacks taken again and again
         bool open_stacks = true;  // those found when calls began, or ceased, to be traced
     };
-    Samples(record::Window window, Wanted wanted) : window_(window), wanted_(wanted) {}
+    // Functions that `wants_name` does not want are left out of the stacks.
+    Samples(record::Window window, Wanted wanted, std::function<bool(uint32_t)> wants_name)
+        : window_(window), wanted_(wanted), wants_name_(std::move(wants_name)) {}
 
     // Numbers of stacks hold within one thread's records.
     void begin_thread() { spelled_.clear(); }
@@ -66,7 +68,7 @@ public:
     uint32_t name_of(int32_t tid) const;
 
 private:
-    using Stack = std::span<const uint32_t>;
+    using Stack = std::vector<uint32_t>;  // name ids, outermost first
     struct Open {
         uint32_t name;
         uint64_t start;
@@ -82,17 +84,19 @@ private:
         Stack stack;
     };
 
+    Stack spelled_stack(const record::Record& record) const;
     void see_other_thread(const record::Record& record);
     void see_sample(const record::Record& record);
     void see_open_stack(const record::Record& record);
     std::map<int32_t, Thread> threads_seen_at_the_edges();
     void add_what_ended_unseen(Thread& thread, const Sighting& sighting, const OwnCalls& own) const;
     bool is_in_window(const record::Record& record) const;
-    static void follow(Thread& thread, const Sighting& sighting);
+    static void follow(Thread& thread, uint32_t number, uint64_t at, const Stack& stack);
     static void close_above(Thread& thread, size_t depth, uint64_t at);
 
     record::Window window_;
     Wanted wanted_;
+    std::function<bool(uint32_t)> wants_name_;
     std::unordered_map<uint32_t, Stack> spelled_;
     std::map<int32_t, Thread> threads_;
     std::vector<Sighting> open_stacks_;

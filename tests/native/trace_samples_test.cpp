@@ -63,8 +63,12 @@ std::vector<Span> spans_of(trace::Samples& samples, int32_t tid) {
     return spans;
 }
 
+bool any(uint32_t) {
+    return true;
+}
+
 trace::Samples read(const Sampled& sampled, record::Window window = {0, 100}) {
-    trace::Samples samples(window, {});
+    trace::Samples samples(window, {}, any);
     record::for_each_record({sampled.begin(), sampled.end(), false},
                             [&](const auto& record) { samples.see(record); });
     return samples;
@@ -132,7 +136,7 @@ TEST(a_number_that_nothing_spells_is_passed_over) {
     sampled.see(thread, 10, {1});
     const uint32_t first = sampled.units();
     sampled.see(thread, 20, {1});
-    trace::Samples samples({0, 100}, {});
+    trace::Samples samples({0, 100}, {}, any);
     record::for_each_record({sampled.begin() + first, sampled.end(), false},
                             [&](const auto& record) { samples.see(record); });
     CHECK(samples.take_spans().empty());
