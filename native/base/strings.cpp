@@ -100,8 +100,7 @@ void StringTable::set_journal(Journal journal, void* context) {
 }
 
 void StringTable::set_limit(size_t bytes) {
-    std::lock_guard lock(mutex_);
-    limit_ = bytes;
+    limit_.store(bytes, std::memory_order_relaxed);
 }
 
 size_t StringTable::bytes() const {

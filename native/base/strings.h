@@ -38,7 +38,8 @@ public:
     void forget_if(const std::function<bool()>& nobody_needs_them);
     // Replays every string into `journal`, then calls it for each new one; nullptr ends that.
     void set_journal(Journal journal, void* context);
-    // Beyond this many bytes new names all become one: a recorder that runs for weeks must not grow.
+    // Beyond this many bytes new names all become one: a recorder that runs for weeks must not grow. Takes no
+    // lock.
     void set_limit(size_t bytes);
 
     size_t bytes() const;
@@ -63,7 +64,7 @@ private:
     std::deque<std::string> permanent_texts_;
     std::unordered_map<std::string_view, uint32_t> permanent_ids_;
     size_t bytes_ = 0;
-    size_t limit_ = SIZE_MAX;
+    std::atomic<size_t> limit_{SIZE_MAX};
     uint32_t overflow_id_ = 0;
     std::atomic<uint64_t> refused_{0};
     std::atomic<uint64_t> shortened_{0};

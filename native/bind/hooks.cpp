@@ -1,6 +1,7 @@
 #include "bind/hooks.h"
 
 #include <cstring>
+#include <string_view>
 
 namespace kinetograph::bind {
 
@@ -30,13 +31,54 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
+std::string_view file_of(PyObject* code) {
+    PyObject* file = reinterpret_cast<PyCodeObject*>(code)->co_filename;
+    Py_ssize_t bytes = 0;
+    const char* utf8 = PyUnicode_AsUTF8AndSize(file, &bytes);
+    if (!utf8) PyErr_Clear();
+    return utf8 ? std::string_view(utf8, size_t(bytes)) : std::string_view();
+}
+
+// The folder of our package, which the hook's own file lies in.
+std::string_view own_folder(PyObject* hook) {
+    const std::string_view file =
+        PyFunction_Check(hook) ? file_of(PyFunction_GET_CODE(hook)) : std::string_view();
+    const size_t package = file.rfind("/kinetograph/");
+    return package == std::string_view::npos ? std::string_view() : file.substr(0, package + 13);
+}
+
+// A signal handler of the program may run in the middle of a hook. What it raises is the program's; what our
+// own code raises is not. The innermost frame tells.
+bool was_raised_by_us(PyObject* hook, PyObject* traceback) {
+    PyTracebackObject* innermost = nullptr;
+    for (PyObject* at = traceback; at && PyTraceBack_Check(at);) {
+        innermost = reinterpret_cast<PyTracebackObject*>(at);
+        at = reinterpret_cast<PyObject*>(innermost->tb_next);
+    }
+    if (!innermost) return true;
+    PyCodeObject* code = PyFrame_GetCode(innermost->tb_frame);
+    const std::string_view folder = own_folder(hook);
+    const bool is_ours = !folder.empty() && file_of(reinterpret_cast<PyObject*>(code)).starts_with(folder);
+    Py_DECREF(code);
+    return is_ours;
+}
+
+void report_our_own_error(PyObject* hook) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    const bool is_ours = was_raised_by_us(hook, traceback);
+    PyErr_Restore(type, value, traceback);
+    if (is_ours) PyErr_WriteUnraisable(hook);
+}
+
 }  // namespace
 
 PyObject* call_hook_for_result(Hook hook, PyObject* argument) {
     PyObject* callable = hooks[int(hook)];
     if (!callable) return nullptr;
     PyObject* result = PyObject_CallOneArg(callable, argument);
-    if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_WriteUnraisable(callable);
+    if (!result) report_our_own_error(callable);
     return result;
 }
 

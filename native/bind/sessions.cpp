@@ -44,10 +44,14 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
 
 // What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
 nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool stacks,
-                        bool samples, bool c_calls, int64_t min_call_ns, std::vector<std::string> include,
-                        std::vector<std::string> exclude) {
+                        bool samples, bool functions, bool c_calls, bool call_lines, int64_t min_call_ns,
+                        std::vector<std::string> include, std::vector<std::string> exclude) {
     trace::BuildOptions options;
-    options.calls = {.builtins = c_calls, .shortest_ns = min_call_ns, .by_name = {}};
+    options.calls = {.functions = functions,
+                     .builtins = c_calls,
+                     .lines = call_lines,
+                     .shortest_ns = min_call_ns,
+                     .by_name = {}};
     if (!include.empty() || !exclude.empty())
         options.calls.by_name = collect::name_filter({std::move(include), std::move(exclude)});
     options.wanted = {.categories = categories,
@@ -124,13 +128,16 @@ void set_observing(bool on) {
 void bind_sessions(nb::module_& module) {
     module.def("start_session", &start_session, "all_threads"_a, "starts_paused"_a, "memory_limit_bytes"_a,
                "drop_at_limit"_a, "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
-    module.def("stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
-               "scopes"_a = 0, "input_shapes"_a = true, "stacks"_a = true, "samples"_a = true,
-               "c_calls"_a = true, "min_call_ns"_a = 0, "include"_a = nb::list(), "exclude"_a = nb::list(),
-               nb::sig("def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
-                       "input_shapes: bool = True, stacks: bool = True, samples: bool = True, c_calls: bool "
-                       "= True, min_call_ns: int = 0, "
-                       "include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
+    module.def(
+        "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
+        "scopes"_a = 0, "input_shapes"_a = true, "stacks"_a = true, "samples"_a = true, "functions"_a = true,
+        "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "include"_a = nb::list(),
+        "exclude"_a = nb::list(),
+        nb::sig(
+            "def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
+            "input_shapes: bool = True, stacks: bool = True, samples: bool = True, functions: bool = True, "
+            "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
+            "include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);

@@ -19,8 +19,6 @@ struct SessionOptions {
     PoolLimits limits;
     // Not empty: memory is a file in this directory that outlives the process (see session_file.h).
     std::string session_directory;
-
-    bool is_ring() const { return ring_bytes != 0 || ring_ns != 0; }
 };
 
 }  // namespace kinetograph::record

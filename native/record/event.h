@@ -115,6 +115,7 @@ enum RecordFlags : uint8_t {
     // Its "Input Dims", "Input Strides" and "Input type" are there because a session asked for shapes; others
     // leave them out. A trace does not have this flag.
     flag_input_shapes = 8,
+    flag_garbage = 64,  // a run of the garbage collector among the calls. A trace does not have this flag
     flag_stack = 32,    // `correlation` is the name of its Python stack. A trace does not have this flag
     flag_builtin = 16,  // a call of a C function. A trace does not have this flag
 };

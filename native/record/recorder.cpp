@@ -16,7 +16,8 @@ constinit thread_local ThreadBuffer* current_thread = nullptr;
 
 namespace {
 
-constexpr size_t strings_worth_forgetting = 4 << 20;
+constexpr size_t least_string_limit = 4 << 20;
+constexpr size_t strings_worth_forgetting = least_string_limit / 4;
 
 Losses losses_of(const ThreadBuffer& thread) {
     return {thread.dropped.load(std::memory_order_relaxed), thread.unbalanced.load(std::memory_order_relaxed),
@@ -142,7 +143,6 @@ void Recorder::start_clean_in_child() {
 SessionId Recorder::start(const SessionOptions& options) {
     scope_cost_ns();
     if (!options.session_directory.empty()) open_session_file(options.session_directory);
-    strings_.set_limit(std::max<size_t>(options.limits.memory_bytes / 4, strings_worth_forgetting));
     ThreadBuffer& caller = current_thread ? *current_thread : register_thread();
 
     std::lock_guard lock(mutex_);
@@ -175,6 +175,12 @@ void Recorder::begin(Session& session) {
     for (auto& [thread, membership] : session.members) membership.at_join = losses_of(*thread);
 }
 
+// What only the session that has ended allowed, or wanted to keep.
+void Recorder::go_on_without_it() {
+    apply_limits();
+    trim();
+}
+
 void Recorder::apply_limits() {
     PoolLimits limits{0, AtLimit::drop, {}};
     for (const auto& [id, session] : sessions_) {
@@ -184,6 +190,7 @@ void Recorder::apply_limits() {
         if (limits.directory.empty()) limits.directory = wanted.directory;
     }
     pool_.set_limits(limits);
+    strings_.set_limit(std::max<size_t>(limits.memory_bytes / 4, least_string_limit));
 }
 
 void Recorder::add_member(Session& session, ThreadBuffer& thread, uint64_t from) {
@@ -344,7 +351,7 @@ Recording Recorder::stop(SessionId id) {
     if (sessions_.empty())
         rest_after_last_session();
     else
-        trim();
+        go_on_without_it();
     return recording;
 }
 

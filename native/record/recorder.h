@@ -123,6 +123,7 @@ private:
     void set_part(ThreadBuffer& thread, Membership& membership, Part part);
     void settle(ThreadBuffer& thread);
     void apply_limits();
+    void go_on_without_it();
     void open_session_file(const std::string& directory);
     std::shared_ptr<SessionFile> close_session_file_if_unused(std::vector<ExtentRef>& retained);
     void move_to_new_memory(ThreadBuffer& thread);

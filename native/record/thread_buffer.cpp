@@ -386,7 +386,9 @@ bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
     } catch (const std::bad_alloc&) {
     }
     ++lane.too_deep;
-    if (may_grow) thread.too_deep.fetch_add(1, std::memory_order_relaxed);
+    // A stack that fills a slab is as deep as it can be; any other found no memory.
+    const bool is_deepest = lane.extent && lane.extent.header->capacity >= slab_units;
+    if (may_grow) (is_deepest ? thread.too_deep : thread.dropped).fetch_add(1, std::memory_order_relaxed);
     return false;
 }
 

@@ -143,6 +143,7 @@ private:
     static bool is_call(uint8_t category) { return category == uint8_t(Category::python_function); }
 
     bool wants_call(uint32_t name, uint8_t flags) const {
+        if (!options_.calls.functions && !(flags & record::flag_garbage)) return false;
         if (flags & record::flag_builtin && !options_.calls.builtins) return false;
         return !options_.calls.by_name ||
                wanted_names_.get(name, [&] { return options_.calls.by_name(name); });
@@ -365,7 +366,7 @@ private:
         trace_.category[row] = record.category;
         trace_.scope[row] = record.scope;
         if (is_call(record.category))
-            write_call(row, lane.track, clipped, record.name, record.correlation);
+            write_call(row, lane.track, clipped, record.name, options_.calls.lines ? record.correlation : 0);
         else
             write_row(row, lane.track, clipped, names_(record.name));
         if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));

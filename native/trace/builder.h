@@ -24,7 +24,9 @@ struct Wanted {
 
 // Of Python calls, where several sessions want different ones.
 struct WantedCalls {
+    bool functions = true;  // else only what the garbage collector did
     bool builtins = true;
+    bool lines = true;
     int64_t shortest_ns = 0;
     std::function<bool(uint32_t)> by_name;  // asked once per name of the recorder; empty: all
 };

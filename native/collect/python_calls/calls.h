@@ -40,6 +40,8 @@ inline constexpr uint32_t call_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function);
 inline constexpr uint32_t resumed_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_resumed);
+inline constexpr uint32_t garbage_meta =
+    record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_garbage);
 inline constexpr uint32_t builtin_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_builtin);
 

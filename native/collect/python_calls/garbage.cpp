@@ -45,7 +45,7 @@ PyObject* on_collection(PyObject*, PyObject* const* args, Py_ssize_t count) {
     record::ThreadBuffer* thread = count == 2 ? calling_thread() : nullptr;
     if (!thread || !PyUnicode_Check(args[0])) Py_RETURN_NONE;
     if (PyUnicode_CompareWithASCIIString(args[0], "start") == 0)
-        enter(*thread, record::Recorder::instance().intern(name), call_meta, true);
+        enter(*thread, record::Recorder::instance().intern(name), garbage_meta, true);
     else
         end(*thread, args[1]);
     Py_RETURN_NONE;

@@ -132,7 +132,7 @@ def members_text(members: dict[str, Any]) -> bytes:
     """The inside of a JSON object. Values that JSON does not know become plain ones, or their repr."""
     try:
         text = _json(members)
-    except Exception:  # nan, a circle, keys that are no text: whatever it is, it is not the program's trouble
+    except (TypeError, ValueError, RecursionError):  # nan, a circle, keys that are no text
         text = _json({key: _known_to_json(value) for key, value in members.items()})
     return text[1:-1].encode()
 
@@ -144,7 +144,7 @@ def _json(value: object) -> str:
 def _known_to_json(value: object) -> object:
     try:
         _json(value)
-    except Exception:
+    except (TypeError, ValueError, RecursionError):
         return spelled(value)
     return value
 

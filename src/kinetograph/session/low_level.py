@@ -116,7 +116,7 @@ def _discard(session: Session) -> bool:
 
 
 def _of_main_thread() -> Session | None:
-    return _of_thread(threading.main_thread().native_id)
+    return _of_thread(os.getpid())  # the number of the main thread; its Thread keeps that of before a fork
 
 
 def _of_thread(tid: int | None) -> Session | None:
@@ -135,7 +135,7 @@ def _take_own() -> Session:
     for session in reversed(_still_running()):
         if session.owner_tid == mine and _discard(session):
             return session
-    alive = {thread.native_id for thread in threading.enumerate()}
+    alive = {thread.native_id for thread in threading.enumerate()} | {os.getpid()}
     for session in reversed(_still_running()):
         if session.owner_tid not in alive and _discard(session):
             return session

@@ -157,7 +157,9 @@ class Session:
             input_shapes=self._config.report_input_shapes,
             stacks=self._config.wants_scope_stacks,
             samples=self._wants_samples,
+            functions=self._calls is not None and (self._calls.traces or self._calls.samples),
             c_calls=calls.c_calls,
+            call_lines=calls.call_lines,
             min_call_ns=calls.min_duration_ns,
             include=calls.include,
             exclude=calls.exclude,
@@ -198,7 +200,7 @@ class Session:
                 scope_stacks=self._config.wants_scope_stacks,
             )
         except BaseException:
-            self.stop()
+            self.discard()
             raise
 
     @property
