@@ -8,6 +8,7 @@
 #include "collect/python_calls/garbage.h"
 #include "collect/python_calls/hook.h"
 #include "collect/python_calls/other_threads.h"
+#include "collect/python_names/places.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -99,14 +100,22 @@ void set_limit(record::Lane& lane) {
     lane.capacity = std::min(room, lane.limit);
 }
 
+bool is_bootstrap(const PyCodeObject* code) {
+    return code->co_argcount == 1 && PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") == 0 &&
+           text_of(code->co_filename).ends_with("threading.py");
+}
+
 // The Thread object of a thread that is just beginning stands in the frame of its _bootstrap; the threading
 // module does not know it yet.
 void name_thread(PyThreadState* state, Frame* entering) {
     Frame* outermost = entering;
     for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame)) outermost = frame;
-    if (!outermost || code_of(outermost)->co_argcount < 1) return;
+    if (!outermost || !is_bootstrap(code_of(outermost))) return;
     PyObject* self = outermost->localsplus[0];
-    PyObject* name = self ? PyObject_GetAttrString(self, "_name") : nullptr;
+    PyObject* attribute = self ? PyUnicode_InternFromString("_name") : nullptr;
+    // Not the way of the type: a subclass may do what it likes when asked for an attribute.
+    PyObject* name = attribute ? PyObject_GenericGetAttr(self, attribute) : nullptr;
+    Py_XDECREF(attribute);
     Py_ssize_t bytes = 0;
     const char* utf8 = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &bytes) : nullptr;
     if (utf8) record::Recorder::instance().set_thread_name({utf8, size_t(bytes)});

@@ -21,6 +21,28 @@ namespace {
 
 CallFilter wanted;
 NamePlaces places;
+
+// sys.path when it was last read. A program's own folder is put in front of it only as the program begins,
+// which may be after we have.
+struct SeenPath {
+    PyObject* list = nullptr;
+    PyObject* first = nullptr;
+    Py_ssize_t size = 0;
+
+    static SeenPath now() {
+        PyObject* path = PySys_GetObject("path");
+        if (!path || !PyList_Check(path) || PyList_GET_SIZE(path) == 0) return {path, nullptr, 0};
+        return {path, PyList_GET_ITEM(path, 0), PyList_GET_SIZE(path)};
+    }
+    bool operator==(const SeenPath&) const = default;
+    bool is_current() const { return *this == now(); }
+};
+SeenPath seen_path;
+
+bool read_places() {
+    seen_path = SeenPath::now();
+    return find_places(places);
+}
 struct MethodKey {
     const PyMethodDef* method;
     const PyTypeObject* type;
@@ -117,11 +139,12 @@ bool prepare_names(const CallFilter& filter) {
     wanted = filter;
     builtin_names.clear();
     recent_names.fill({});
-    return find_places(places);
+    return read_places();
 }
 
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
     const KeepError keep;  // an exception may be on its way through the program
+    if (!seen_path.is_current()) read_places();
     const Origin origin = origin_of(text_of(code->co_filename), places.search_path);
     const bool is_excluded = is_our_own(origin, places.own_folder) || !wanted.wants(origin);
     const uint32_t name = is_excluded ? 0 : name_of(code, origin);

@@ -45,15 +45,15 @@ bool is_stack_low(record::ThreadBuffer& thread) {
     return here < thread.stack_limit;
 }
 
-Frame* nearest_wanted(Frame* frame) {
-    while (frame && decision_on(code_of(frame)).is_excluded()) frame = caller_of(frame);
-    return frame;
+bool is_on_the_stack(uintptr_t call, PyThreadState* state) {
+    Frame* frame = innermost_frame(state);
+    while (frame && reinterpret_cast<uintptr_t>(frame) != call) frame = caller_of(frame);
+    return frame != nullptr;
 }
 
 // Calls that were open when we came end without our seeing it. Whoever calls now tells which are gone.
 void end_found_calls(record::ThreadBuffer& thread, PyThreadState* state) {
-    const auto caller = reinterpret_cast<uintptr_t>(nearest_wanted(innermost_frame(state)));
-    while (!thread.found_calls.empty() && thread.found_calls.back() != caller) {
+    while (!thread.found_calls.empty() && !is_on_the_stack(thread.found_calls.back(), state)) {
         thread.found_calls.pop_back();
         end_innermost_call(thread);
     }
@@ -79,9 +79,15 @@ void end(PyThreadState* state, uint32_t name) {
     record::end_call(*thread, name, now, rules.least_ticks, line);
 }
 
-// Threads that no session records use their stack all the same.
+// Nobody records, or not this thread. Somebody may have kept our pointer and put it back: then nobody would
+// look after the C stack, so it goes again.
 PyObject* pass_on(PyThreadState* state, Frame* frame, int is_throwing) {
-    if (installation != 0 && record::current_thread && is_stack_low(*record::current_thread)) give_way();
+    if (installation == 0) {
+        if (installed_function() == evaluate)
+            _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
+    } else if (record::current_thread && is_stack_low(*record::current_thread)) {
+        give_way();
+    }
     return next(state, frame, is_throwing);
 }
 
@@ -120,6 +126,9 @@ void find_calls_of(record::ThreadBuffer& thread) {
         if (!decision_on(code_of(frame)).is_excluded())
             thread.found_calls.push_back(reinterpret_cast<uintptr_t>(frame));
     std::reverse(thread.found_calls.begin(), thread.found_calls.end());
+    // Those beyond the depth that is wanted are not recorded, and their ends would be counted for nothing.
+    thread.found_calls.resize(std::min<size_t>(thread.found_calls.size(), thread.calls.depth));
+    thread.calls.too_deep = 0;
     thread.found_depth = uint32_t(thread.found_calls.size());
 }
 
@@ -128,8 +137,8 @@ bool install_eval_frame_hook(void (*when_stack_is_low)()) {
     if (installation != 0) return true;
     const _PyFrameEvalFunction before = installed_function();
     // Somebody came after us and may pass frames on to us: passing them on to him would never end.
-    if (installations != 0 && before != next) return false;
-    next = before;
+    if (installations != 0 && before != next && before != evaluate) return false;
+    if (before != evaluate) next = before;
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), evaluate);
     installation = ++installations;
     return true;

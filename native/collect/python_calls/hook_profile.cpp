@@ -23,8 +23,18 @@ struct Previous {
 };
 constexpr const char* capsule_name = "kinetograph.previous_profile_function";
 
-Previous* previous_in(PyObject* capsule) {
-    return capsule ? static_cast<Previous*>(PyCapsule_GetPointer(capsule, capsule_name)) : nullptr;
+// What sys.getprofile() gives while we are there: it can be called, and set again, like the one before.
+PyObject* call_previous(PyObject* capsule, PyObject* args) {
+    const auto* previous = static_cast<Previous*>(PyCapsule_GetPointer(capsule, capsule_name));
+    if (!previous->argument || !PyCallable_Check(previous->argument)) Py_RETURN_NONE;
+    return PyObject_CallObject(previous->argument, args);
+}
+
+PyMethodDef forwarder_definition = {"kinetograph_calls_previous", call_previous, METH_VARARGS, nullptr};
+
+Previous* previous_in(PyObject* forwarder) {
+    if (!forwarder) return nullptr;
+    return static_cast<Previous*>(PyCapsule_GetPointer(PyCFunction_GET_SELF(forwarder), capsule_name));
 }
 
 void see(Frame* frame, int what, PyObject* callable) {
@@ -55,18 +65,23 @@ int on_event(PyObject* capsule, PyFrameObject* frame, int what, PyObject* argume
     return previous->function(previous->argument, frame, what, argument);
 }
 
-PyObject* capsule_of(const PyThreadState* state) {
+void forget_previous(PyObject* capsule) {
+    const auto* kept = static_cast<Previous*>(PyCapsule_GetPointer(capsule, capsule_name));
+    Py_XDECREF(kept->argument);
+    delete kept;
+}
+
+PyObject* forwarder_to_previous(const PyThreadState* state) {
     auto* previous = new Previous{state->c_profilefunc, Py_XNewRef(state->c_profileobj)};
-    return PyCapsule_New(previous, capsule_name, [](PyObject* capsule) {
-        const Previous* kept = previous_in(capsule);
-        Py_XDECREF(kept->argument);
-        delete kept;
-    });
+    PyObject* capsule = PyCapsule_New(previous, capsule_name, forget_previous);
+    PyObject* forwarder = capsule ? PyCFunction_New(&forwarder_definition, capsule) : nullptr;
+    Py_XDECREF(capsule);
+    return forwarder;
 }
 
 bool install_in(PyThreadState* state) {
     if (state->c_profilefunc == on_event) return true;
-    PyObject* capsule = state->c_profilefunc ? capsule_of(state) : nullptr;
+    PyObject* capsule = state->c_profilefunc ? forwarder_to_previous(state) : nullptr;
     if (state->c_profilefunc && !capsule) return false;
     const bool is_installed = _PyEval_SetProfile(state, on_event, capsule) == 0;
     Py_XDECREF(capsule);
