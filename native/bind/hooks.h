@@ -7,9 +7,9 @@ namespace kinetograph::bind {
 
 enum class Hook { prepare, decorate, describe_enter, describe_exit, observe_enter, observe_exit, count };
 
-// For hooks in the middle of the user's program: an error of ours in one is reported as unraisable and goes no
-// further. What is the program's own (a signal handler that raises meanwhile, KeyboardInterrupt, SystemExit)
-// stays set: then the result is false or nullptr.
+// For hooks in the middle of the user's program: an error of ours in one is reported as unraisable and goes
+// no further. What is the program's own (a signal handler that raises meanwhile, KeyboardInterrupt,
+// SystemExit) stays set: then the result is false or nullptr.
 bool call_hook(Hook hook, PyObject* argument);
 PyObject* call_hook_for_result(Hook hook, PyObject* argument);
 
