@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import cProfile
 import gc
@@ -455,3 +456,56 @@ def test_other_tools_that_hold_our_ids_are_told_about() -> None:
         for tool in (3, 4):
             sys.monitoring.free_tool_id(tool)
     assert calls_of(recorded(leaf)) == {"leaf": 1}
+
+
+def test_naming_a_thread_runs_nothing_of_the_program() -> None:
+    asked: list[str] = []
+
+    class Proxy:
+        def __getattr__(self, name: str) -> str:
+            asked.append(name)
+            return name
+
+    def worker(_proxy: Proxy) -> None:
+        leaf()
+        done.set()
+
+    done = threading.Event()
+
+    def work() -> None:
+        _thread.start_new_thread(worker, (Proxy(),))
+        done.wait()
+
+    recorded(work)
+    assert asked == []
+
+
+def test_a_profile_function_read_while_we_record_can_be_set_again() -> None:
+    seen: list[str] = []
+
+    def hook(frame: Any, event: str, arg: object) -> None:
+        seen.append(frame.f_code.co_name)
+
+    def work() -> None:
+        kept = sys.getprofile()
+        sys.setprofile(None)
+        sys.setprofile(kept)
+        leaf()
+
+    sys.setprofile(hook)
+    try:
+        recorded(work, c_calls=True)
+    finally:
+        sys.setprofile(None)
+    assert "leaf" in seen
+
+
+def test_a_depth_smaller_than_where_recording_begins_holds() -> None:
+    here = "test_a_depth_smaller_than_where_recording_begins_holds"
+
+    def deeper(levels: int) -> kg.Trace:
+        return deeper(levels - 1) if levels else recorded(parent, include=["test_calls.py"], max_depth=2)
+
+    trace = deeper(3)
+    assert [short(event.name) for event in trace.events if event.is_python_function] == [here, "deeper"]
+    assert not any(event.finished for event in trace.events)

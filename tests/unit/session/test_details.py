@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,21 @@ def test_more_than_a_name_and_a_text_is_refused() -> None:
     with pytest.raises(KinetographError, match="takes a name and one text, got 1 more: 'c'") as caught:
         kg.scope("a", "b", "c")  # type: ignore[call-arg]
     assert caught.value.hint == "pass values as name=value instead"
+
+
+def test_what_a_signal_handler_raises_reaches_the_program() -> None:
+    def at_alarm(signum: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, at_alarm)
+    kg.enable_profiler()
+    try:
+        for _ in range(20):
+            signal.setitimer(signal.ITIMER_REAL, 0.0005)
+            with pytest.raises(TimeoutError):  # noqa: PT012
+                while True:
+                    with kg.scope("i", x=1):
+                        pass
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        kg.disable_profiler()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -465,3 +466,24 @@ def test_a_session_of_another_thread_is_no_news() -> None:
     inner = in_thread(work)
     kg.disable_profiler()
     assert notes(inner, "nested") == []
+
+
+def test_a_session_inside_another_takes_neither_its_limits_nor_its_names() -> None:
+    small = kg.RecordOptions(memory_limit_bytes=16 << 20, at_limit="drop")
+    kg.enable_profiler(kg.ProfilerConfig(recording=small))
+    kg.enable_profiler()
+    kg.disable_profiler()
+    for _ in range(600_000):
+        with kg.scope("x"):
+            pass
+    trace = kg.disable_profiler().trace
+    assert len(trace) < 600_000
+    assert any(note.kind == "dropped" for note in trace.notes)
+
+
+def test_the_main_thread_of_a_forked_child_is_known() -> None:
+    child = os.fork()
+    if child == 0:
+        kg.enable_profiler()
+        os._exit(0 if kg.is_profiler_enabled_in_main_thread() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
