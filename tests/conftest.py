@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -9,6 +10,10 @@ import pytest
 
 from kinetograph import _native
 from kinetograph.session import observer
+
+# A shell starts what runs in its background with Ctrl-C ignored, and programs of tests would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

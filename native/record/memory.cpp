@@ -87,13 +87,13 @@ Slab* SlabPool::take_slab() {
     free_.pop_back();
     slab->is_free = false;
     write_free_header(slab->memory, slab_units);
-    if (!next_slabs_are_ready()) wake_keeper();
+    if (free_.size() < low_water_slabs || !next_slabs_are_ready()) wake_keeper();
     return slab;
 }
 
-// As many as a busy thread uses up while the keeper comes to work.
+// As many as a busy thread uses up while the keeper comes to work, as far as there are so many.
 bool SlabPool::next_slabs_are_ready() const {
-    return free_.size() >= low_water_slabs && free_[free_.size() - low_water_slabs]->is_ready;
+    return free_.empty() || free_[free_.size() - std::min(free_.size(), low_water_slabs)]->is_ready;
 }
 
 void SlabPool::free_slab(Slab* slab) {
@@ -277,12 +277,14 @@ bool SlabPool::adopt(std::unique_ptr<Segment> segment, bool is_populated) {
     const bool is_for_now = belongs_here(*segment);
     if (segment->file == 0) anonymous_bytes_ += segment->bytes;
     exhausted_.store(false, std::memory_order_relaxed);
+    // Behind those that are free: a segment of which nothing is used can be given back.
+    size_t place = 0;
     for (size_t i = segment->slab_count; i-- > 0;) {
         Slab& slab = segment->slabs[i];
         slab.memory = segment->memory + i * slab_bytes;
         slab.segment = segment.get();
         slab.is_ready = is_populated;
-        if (is_for_now) free_.push_back(&slab);
+        if (is_for_now) free_.insert(free_.begin() + ptrdiff_t(place++), &slab);
     }
     segments_.push_back(std::move(segment));
     return true;
