@@ -2,50 +2,30 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <cstdlib>
-#include <thread>
 #include <utility>
 
 #include "base/temporary_file.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 namespace kinetograph::record {
 
 namespace {
 
 constexpr size_t first_segment_bytes = 16 * slab_bytes;
-constexpr size_t segment_bytes = 64 * slab_bytes;
 constexpr size_t kept_bytes = first_segment_bytes;
 constexpr size_t huge_page_bytes = size_t(2) << 20;
-constexpr size_t low_water_slabs = 16;
 constexpr size_t max_rooms = 64;
 constexpr uint32_t smallest_room = header_units + 8;
-constexpr auto keeper_linger = std::chrono::milliseconds(100);
 
 void write_free_header(std::byte* at, uint32_t capacity) {
     auto* header = new (at) ExtentHeader{};
     header->capacity = capacity;
     header->kind = ExtentKind::free;
     header->magic = extent_magic;
-}
-
-void populate(std::byte* memory, size_t bytes) {
-    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) return;
-    // Before Linux 5.14: touch each page. Nobody else sees this memory yet.
-    for (size_t at = 0; at < bytes; at += 4096) reinterpret_cast<volatile char*>(memory)[at] = 0;
 }
 
 std::byte* map_memory(size_t bytes) {
@@ -362,110 +342,6 @@ void SlabPool::forget_everything() {
     // The old ones may remember a waiter that exists no more.
     keeper_wakes_ = new std::condition_variable;
     keeper_ended_ = new std::condition_variable;
-}
-
-// ---- keeper
-
-std::unique_ptr<Segment> SlabPool::map_segment_or_none(size_t bytes) {
-    try {
-        return map_segment(bytes);
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
-}
-
-void SlabPool::wake_keeper() {
-    if (keeper_runs_) {
-        keeper_wakes_->notify_one();
-        return;
-    }
-    if (is_forking_) return;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for this thread
-    try {
-        std::thread(&SlabPool::keeper_loop, this, keeper_generation_).detach();
-        keeper_runs_ = true;
-        ++keepers_;
-    } catch (const std::exception&) {
-        // No thread to be had, or no memory for one: pages are faulted in by the program's threads instead.
-        // Slower, not wrong.
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void SlabPool::keeper_loop(uint64_t generation) {
-    pthread_setname_np(pthread_self(), "kg-keeper");
-    std::unique_lock lock(mutex_);
-    keep(lock, generation);
-    last_keeper_tid_ = gettid();
-    --keepers_;
-    keeper_ended_->notify_all();
-}
-
-void SlabPool::keep(std::unique_lock<std::mutex>& lock, uint64_t generation) {
-    while (generation == keeper_generation_) {
-        if (keeper_works(lock)) continue;  // it cannot fail; without memory there is no work
-        const bool woken = keeper_wakes_->wait_for(lock, keeper_linger) == std::cv_status::no_timeout;
-        if (!woken && generation == keeper_generation_) {
-            keeper_runs_ = false;
-            return;
-        }
-    }
-}
-
-// Of those that will be taken next. A thread may take one meanwhile and write to it: making its pages ready
-// changes nothing in them.
-bool SlabPool::make_slabs_ready(std::unique_lock<std::mutex>& lock) {
-    std::array<std::byte*, low_water_slabs> unready;
-    size_t count = 0;
-    const size_t end = free_.size() - std::min(free_.size(), 2 * low_water_slabs);
-    for (size_t i = free_.size(); i-- > end && count < unready.size();)
-        if (!std::exchange(free_[i]->is_ready, true)) unready[count++] = free_[i]->memory;
-    if (count == 0) return false;
-    lock.unlock();
-    for (size_t i = 0; i < count; ++i) madvise(unready[i], slab_bytes, MADV_POPULATE_WRITE);
-    lock.lock();
-    return true;
-}
-
-void SlabPool::end_keepers() {
-    std::unique_lock lock(mutex_, std::adopt_lock);
-    is_forking_ = true;
-    keeper_runs_ = false;
-    ++keeper_generation_;
-    keeper_wakes_->notify_all();
-    const bool is_waiting = keepers_ != 0;
-    keeper_ended_->wait(lock, [this] { return keepers_ == 0; });
-    // It has said so a moment before the kernel counts it no more.
-    for (int i = 0; is_waiting && i < 10'000 && tgkill(getpid(), last_keeper_tid_, 0) == 0; ++i)
-        std::this_thread::yield();
-    lock.release();
-}
-
-// Does one piece of work; false when there is none.
-bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
-    if (!resting_.empty()) {
-        // The data stays in the page cache: a slab that is written or read again is merely faulted in again.
-        for (const ExtentRef& extent : resting_) madvise(extent.slab->memory, slab_bytes, MADV_DONTNEED);
-        resting_.clear();
-        return true;
-    }
-    if (make_slabs_ready(lock)) return true;
-    if (free_.size() >= low_water_slabs) return false;
-    std::unique_ptr<Segment> segment = map_segment_or_none(segment_bytes);
-    if (!segment) return false;
-    // Nobody knows this memory yet, so its pages can be made ready without the lock.
-    const uint64_t generation = keeper_generation_;
-    lock.unlock();
-    populate(segment->memory, segment->bytes);
-    lock.lock();
-    // Meanwhile the sessions it was for may have ended, or a thread may have taken what was left of the
-    // limit: what the keeper holds is not counted, so that no thread is refused memory because of it.
-    const bool has_room = segment->file != 0 || segment->bytes <= memory_left();
-    if (generation == keeper_generation_ && has_room) return adopt(std::move(segment), true);
-    munmap(segment->memory, segment->bytes);
-    return true;
 }
 
 }  // namespace kinetograph::record

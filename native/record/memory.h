@@ -17,6 +17,9 @@
 
 namespace kinetograph::record {
 
+inline constexpr size_t segment_bytes = 64 * slab_bytes;
+inline constexpr size_t low_water_slabs = 16;
+
 enum class AtLimit : uint8_t { spill, drop };
 
 struct Segment;
@@ -63,6 +66,9 @@ struct PoolLimits {
     AtLimit at_limit = AtLimit::spill;
     std::string directory;  // for the spill file; empty: the system's temporary directory
 };
+
+// Has the kernel give the pages now rather than when they are written to.
+void populate(std::byte* memory, size_t bytes);
 
 class SlabPool {
 public:

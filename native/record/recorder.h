@@ -26,6 +26,9 @@ namespace kinetograph::record {
 
 using SessionId = uint64_t;
 
+inline constexpr size_t least_string_limit = 4 << 20;
+inline constexpr size_t strings_worth_forgetting = least_string_limit / 4;
+
 struct SessionInfo {
     SessionId id = 0;
     int32_t owner_tid = 0;

@@ -6,24 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <stdexcept>
-#include <system_error>
-#include <unordered_map>
+
+#include "record/mapped_file.h"
 
 namespace kinetograph::record {
 
-// ---- writing
-
 namespace {
-
-[[noreturn]] void fail(const std::string& what, const std::string& path) {
-    throw std::system_error(errno, std::generic_category(), what + " " + path);
-}
 
 ssize_t read_small_file(const char* path, char* into, size_t room) {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -31,10 +21,6 @@ ssize_t read_small_file(const char* path, char* into, size_t room) {
     const ssize_t bytes = read(descriptor, into, room - 1);
     close(descriptor);
     return bytes;
-}
-
-void read_boot_id(char (&into)[40]) {
-    read_small_file("/proc/sys/kernel/random/boot_id", into, sizeof into);
 }
 
 void copy_command_line(char (&into)[256]) {
@@ -45,14 +31,19 @@ void copy_command_line(char (&into)[256]) {
 
 }  // namespace
 
+void read_boot_id(char (&into)[40]) {
+    read_small_file("/proc/sys/kernel/random/boot_id", into, sizeof into);
+}
+
 SessionFile::SessionFile(const std::string& directory, const base::MeasuredAnchor& start,
                          std::string_view process_name)
     : directory_(directory) {
-    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) fail("cannot make directory", directory);
+    if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST)
+        fail_with_errno("cannot make directory", directory);
     path_ = directory + "/" + std::to_string(getpid()) + "-" + std::to_string(start.wall_ns) +
             session_file_suffix;
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor_ < 0) fail("cannot create", path_);
+    if (descriptor_ < 0) fail_with_errno("cannot create", path_);
     identity_ = base::identity_of(descriptor_);
     // Held until the process ends or executes another program: how others see that it still records.
     flock(descriptor_, LOCK_EX | LOCK_NB);
@@ -64,7 +55,7 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
         if (error) errno = error;
         unlink(path_.c_str());
         close(descriptor_);
-        fail("cannot reserve", path_);
+        fail_with_errno("cannot reserve", path_);
     }
     madvise(memory, session_header_bytes, MADV_DONTFORK);
     header_ = new (memory) SessionFileHeader{};
@@ -99,306 +90,6 @@ void SessionFile::remove() {
 
 void SessionFile::abandon() {
     header_ = nullptr;
-}
-
-// ---- recovering
-
-namespace {
-
-// The whole file, read-only; everything in it is doubted.
-class MappedFile {
-public:
-    explicit MappedFile(const std::string& path) {
-        const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (descriptor < 0) fail("cannot open", path);
-        struct stat info{};
-        fstat(descriptor, &info);
-        bytes_ = size_t(info.st_size);
-        if (bytes_ >= session_header_bytes)
-            data_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        close(descriptor);
-        if (data_ == MAP_FAILED) throw std::runtime_error(path + " is too short to be a session file");
-    }
-    ~MappedFile() {
-        if (data_ != MAP_FAILED) munmap(data_, bytes_);
-    }
-    MappedFile(const MappedFile&) = delete;
-
-    const std::byte* data() const { return static_cast<const std::byte*>(data_); }
-    size_t bytes() const { return bytes_; }
-    const SessionFileHeader& header() const { return *static_cast<const SessionFileHeader*>(data_); }
-
-private:
-    void* data_ = MAP_FAILED;
-    size_t bytes_ = 0;
-};
-
-using Names = std::unordered_map<uint32_t, std::string>;
-
-struct Found {
-    std::map<uint32_t, std::vector<const ExtentHeader*>> records;
-    std::map<uint32_t, std::vector<const ExtentHeader*>> stacks;
-    std::vector<const ExtentHeader*> strings;
-    base::ClockAnchor latest;
-};
-
-void sort_in(Found& found, const ExtentHeader& extent) {
-    if (extent.kind == ExtentKind::records) found.records[extent.thread].push_back(&extent);
-    if (extent.kind == ExtentKind::stack) found.stacks[extent.thread].push_back(&extent);
-    if (extent.kind == ExtentKind::strings) found.strings.push_back(&extent);
-    if (extent.kind == ExtentKind::free || !base::is_plausible(extent.anchor)) return;
-    if (extent.anchor.ticks > found.latest.ticks) found.latest = extent.anchor;
-}
-
-void walk_slab(const std::byte* slab, Found& found) {
-    size_t at = 0;
-    while (at + sizeof(ExtentHeader) <= slab_bytes) {
-        const auto& extent = *reinterpret_cast<const ExtentHeader*>(slab + at);
-        if (extent.magic != extent_magic || extent.capacity > slab_units) return;
-        const size_t end = at + extent.total_bytes();
-        if (end > slab_bytes) return;
-        sort_in(found, extent);
-        at = end;
-    }
-}
-
-void read_strings(const ExtentHeader& extent, Names& names) {
-    const std::byte* bytes = reinterpret_cast<const std::byte*>(&extent + 1);
-    const size_t used = std::min<size_t>(extent.used(), size_t(extent.capacity) * unit_bytes);
-    size_t at = 0;
-    while (at + sizeof(StringItem) <= used) {
-        StringItem item;
-        std::memcpy(&item, bytes + at, sizeof item);
-        at += sizeof item;
-        if (item.length > used - at) return;
-        names.emplace(item.id, std::string(reinterpret_cast<const char*>(bytes + at), item.length));
-        at += (size_t(item.length) + 7) / 8 * 8;
-    }
-}
-
-const Record* last_record(const ThreadRecording& thread) {
-    const Record* last = nullptr;
-    for_each_record(thread, [&](const Record& record) { last = &record; });
-    return last;
-}
-
-// A scope whose record was written but which was not yet taken off the stack when the process was killed.
-bool has_ended(const OpenScopeCopy& scope, const Record* last) {
-    return last && last->start == scope.start && last->name == scope.name;
-}
-
-// A process killed while a stack moved has left both the old and the new one.
-std::vector<const ExtentHeader*> newest_of_each_lane(const std::vector<const ExtentHeader*>& stacks) {
-    std::map<uint32_t, const ExtentHeader*> newest;
-    for (const ExtentHeader* stack : stacks) {
-        const ExtentHeader*& known = newest[stack->lane];
-        if (!known || known->order < stack->order) known = stack;
-    }
-    std::vector<const ExtentHeader*> result;
-    for (const auto& [lane, stack] : newest) result.push_back(stack);
-    return result;
-}
-
-void read_stack(const ExtentHeader& stack, const Record* last, std::vector<OpenScopeCopy>& into) {
-    const auto* scopes = reinterpret_cast<const OpenScope*>(&stack + 1);
-    const uint32_t depth = std::min(stack.used(), stack.capacity * 2);
-    for (uint32_t i = 0; i < depth; ++i) {
-        const uint64_t packed = scopes[i].name_and_meta.load(std::memory_order_relaxed);
-        const OpenScopeCopy scope{scopes[i].start.load(std::memory_order_relaxed), uint32_t(packed >> 32),
-                                  uint32_t(packed), uint16_t(stack.lane)};
-        if (!has_ended(scope, last)) into.push_back(scope);
-    }
-}
-
-ThreadRecording read_thread(const Found& found, uint32_t index) {
-    ThreadRecording thread;
-    thread.index = index;
-    if (auto records = found.records.find(index); records != found.records.end()) {
-        auto extents = records->second;
-        std::sort(extents.begin(), extents.end(), [](auto* a, auto* b) { return a->order < b->order; });
-        for (const ExtentHeader* extent : extents) {
-            const uint32_t used = std::min(extent->used(), extent->capacity);
-            thread.ranges.push_back({extent->records(), extent->records() + used, true});
-            thread.tid = extent->tid;
-        }
-    }
-    const Record* last = last_record(thread);
-    if (auto stacks = found.stacks.find(index); stacks != found.stacks.end())
-        for (const ExtentHeader* stack : newest_of_each_lane(stacks->second)) {
-            read_stack(*stack, last, thread.open);
-            thread.tid = stack->tid;
-        }
-    return thread;
-}
-
-uint64_t latest_tick(const Recording& recording, uint64_t latest) {
-    for (const ThreadRecording& thread : recording.threads) {
-        for_each_record(thread, [&](const Record& record) {
-            if (record.kind != RecordKind::device_span) latest = std::max(latest, record.last_tick());
-        });
-        for (const OpenScopeCopy& scope : thread.open) latest = std::max(latest, scope.start);
-    }
-    return latest;
-}
-
-// The far end of the rate. On the machine that recorded, since the same boot, now is the best there is: the
-// process may have died long after its last anchor.
-base::MeasuredAnchor far_anchor(const SessionFileHeader& header, const base::ClockAnchor& latest) {
-    char boot_id[40] = {};
-    read_boot_id(boot_id);
-    const base::MeasuredAnchor now = base::measure_anchor();
-    const bool is_same_boot = boot_id[0] != '\0' && std::memcmp(boot_id, header.boot_id, sizeof boot_id) == 0;
-    if (is_same_boot && header.tick_source == base::tick_source && now.ticks > header.start.ticks) return now;
-    // Anchors on the way of the program are single tries: doubt them by as much again.
-    return {latest.ticks > header.start.ticks ? latest : header.start, 4 * header.start_uncertainty_ticks};
-}
-
-// When the process ended, if somebody knows and it is no nonsense: within ten years of the start.
-uint64_t plausible_end(const SessionFileHeader& header, const base::ClockFit& clock, int64_t ended_raw_ns) {
-    uint64_t ended = header.ended.load(std::memory_order_relaxed);
-    if (ended_raw_ns > header.start.raw_ns)
-        ended = std::max(ended, header.start.ticks + uint64_t(double(ended_raw_ns - header.start.raw_ns) /
-                                                              clock.ns_per_tick()));
-    const double ns = double(int64_t(ended - header.start.ticks)) * clock.ns_per_tick();
-    return ended > header.start.ticks && ns < 3e17 ? ended : 0;
-}
-
-// Where the last `keep_ns` before `end` begin.
-uint64_t newest(uint64_t end, int64_t keep_ns, const base::ClockFit& clock) {
-    const double ticks = double(keep_ns) / clock.ns_per_tick();
-    return keep_ns > 0 && ticks < double(end) ? end - uint64_t(ticks) : 0;
-}
-
-// A shared lock is had as soon as the process that records has let go of its own.
-bool is_locked(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return false;
-    const bool is_locked = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(descriptor);
-    return is_locked;
-}
-
-// Never taken, or given back: walking it finds nothing.
-bool is_empty_slab(const std::byte* slab) {
-    const auto& first = *reinterpret_cast<const ExtentHeader*>(slab);
-    return first.magic != extent_magic || (first.kind == ExtentKind::free && first.capacity == slab_units);
-}
-
-void check_header(const SessionFileHeader& header, const std::string& path) {
-    if (std::memcmp(header.magic, session_file_magic, sizeof header.magic) != 0)
-        throw std::runtime_error(path + " is not a session file of Kinetograph");
-    if (header.version != session_file_version)
-        throw std::runtime_error(path + " has session file version " + std::to_string(header.version) +
-                                 ", this Kinetograph reads version " + std::to_string(session_file_version));
-    constexpr int64_t limit = int64_t(1) << 40;
-    if (!base::is_plausible(header.start) || !base::is_plausible(header.process) ||
-        uint64_t(header.start_uncertainty_ticks) > limit ||
-        uint64_t(header.process_uncertainty_ticks) > limit)
-        throw std::runtime_error(path + " is damaged: its clock anchors make no sense");
-}
-
-// The text of a field of fixed size, which a damaged file may have left without an end.
-template <size_t size>
-std::string text_of(const char (&field)[size]) {
-    return std::string(field, strnlen(field, size));
-}
-
-int64_t wall_offset_ns(const base::ClockAnchor& anchor) {
-    return anchor.wall_ns - anchor.raw_ns;
-}
-
-void note_the_end(Recording& recording, const SessionFileHeader& header, bool is_never_stopped) {
-    size_t open = 0;
-    for (const ThreadRecording& thread : recording.threads) open += thread.open.size();
-    const bool has_ended = header.ended.load(std::memory_order_relaxed) != 0;
-    if (open != 0 || !(is_never_stopped || has_ended))
-        recording.notes.emplace_back("recovered", "the process " + std::to_string(header.pid) +
-                                                      " ended without stopping its session; " +
-                                                      std::to_string(open) + " scopes were open");
-    if (const uint64_t dropped = header.dropped.load(std::memory_order_relaxed))
-        recording.notes.emplace_back(
-            "dropped", std::to_string(dropped) + " times memory ran out and events were dropped");
-}
-
-}  // namespace
-
-SessionFileInfo read_session_file_info(const std::string& path) {
-    const MappedFile file(path);
-    const SessionFileHeader& header = file.header();
-    check_header(header, path);
-    SessionFileInfo info;
-    info.pid = header.pid;
-    info.parent_pid = header.parent_pid;
-    info.process_name = text_of(header.process_name);
-    info.command = text_of(header.command);
-    info.boot_id = text_of(header.boot_id);
-    info.start_ns = header.start.wall_ns;
-    info.wall_offset_ns = wall_offset_ns(header.start);
-    info.bytes = file.bytes();
-    info.has_ended = header.ended.load(std::memory_order_relaxed) != 0;
-    info.is_in_use = is_locked(path);
-    return info;
-}
-
-uint64_t trim_session_file(const std::string& path) {
-    if (is_locked(path)) return 0;
-    const MappedFile file(path);
-    check_header(file.header(), path);
-    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor < 0) fail("cannot open", path);
-    uint64_t given_back = 0;
-    for (size_t at = session_header_bytes; at + slab_bytes <= file.bytes(); at += slab_bytes) {
-        if (!is_empty_slab(file.data() + at)) continue;
-        if (fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(at), slab_bytes) != 0)
-            break;  // this file system cannot
-        given_back += slab_bytes;
-    }
-    close(descriptor);
-    return given_back;
-}
-
-Recording recover_session_file(const std::string& path, const RecoverOptions& options) {
-    auto file = std::make_shared<MappedFile>(path);
-    const SessionFileHeader& header = file->header();
-    check_header(header, path);
-    Found found;
-    for (size_t at = session_header_bytes; at + slab_bytes <= file->bytes(); at += slab_bytes)
-        walk_slab(file->data() + at, found);
-    auto names = std::make_shared<Names>();
-    for (const ExtentHeader* extent : found.strings) read_strings(*extent, *names);
-
-    Recording recording;
-    recording.pid = header.pid;
-    recording.tick_source = header.tick_source;
-    recording.is_recovered = true;
-    recording.process_name = text_of(header.process_name);
-    recording.memory_limit_bytes = options.memory_limit_bytes;
-    recording.spill_directory = options.spill_directory;
-    for (const auto& [index, extents] : found.stacks) found.records.try_emplace(index);
-    for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
-    const base::MeasuredAnchor process{header.process, header.process_uncertainty_ticks};
-    const base::MeasuredAnchor start{header.start, header.start_uncertainty_ticks};
-    recording.clock = base::ClockFit::from_anchors(process, start, far_anchor(header, found.latest));
-    if (!options.boot_id.empty() && options.boot_id == text_of(header.boot_id))
-        recording.clock.shift_wall(options.wall_offset_ns - wall_offset_ns(header.start));
-    // A moment after the last sign of life, so that the scope begun last lies inside the one around it.
-    const auto moment = uint64_t(1000.0 / recording.clock.ns_per_tick());
-    const uint64_t known_end = plausible_end(header, recording.clock, options.ended_raw_ns);
-    const uint64_t latest_sign =
-        latest_tick(recording, std::max({header.start.ticks, found.latest.ticks, known_end}));
-    const uint64_t keep_from = std::max(header.keep_from.load(std::memory_order_relaxed),
-                                        newest(latest_sign, options.keep_ns, recording.clock));
-    recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
-                        std::min(latest_sign, uint64_t(1) << 62) + moment};
-    recording.clock.extend_to(recording.window.end);
-    for (ThreadRecording& thread : recording.threads) thread.windows = {recording.window};
-    recording.names = [names](uint32_t name) {
-        auto known = names->find(name);
-        return known == names->end() ? std::string_view() : std::string_view(known->second);
-    };
-    note_the_end(recording, header, options.is_never_stopped);
-    recording.release = [file, names] {};
-    return recording;
 }
 
 }  // namespace kinetograph::record

@@ -16,6 +16,9 @@ namespace kinetograph::record {
 
 inline constexpr const char* session_file_suffix = ".kgsession";
 
+// Which boot of the machine this is, as text; empty where the kernel does not tell.
+void read_boot_id(char (&into)[40]);
+
 class SessionFile {
 public:
     // Creates `directory` (one level) if needed. Throws std::system_error.

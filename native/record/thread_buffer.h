@@ -2,7 +2,7 @@
 //
 // One thread, one buffer. Only the owner writes it, without lock or allocation; others read what was
 // published by the release stores below. Everything that needs a lock (a new extent, a new lane, a change of
-// sessions) is out of line in recorder.cpp.
+// sessions) is out of line, in thread_buffer.cpp, extents.cpp and lanes.cpp.
 #pragma once
 
 #include <algorithm>
@@ -66,6 +66,9 @@ struct OwnedExtent {
     uint32_t used = 0;  // once it is complete
     bool is_complete = false;
 };
+
+// A thread without memory points here; it has no room, so nobody ever writes to it.
+extern ExtentHeader no_extent;
 
 struct ThreadBuffer {
     // Owner only; what every event needs stands first, together.

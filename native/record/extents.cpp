@@ -1,0 +1,173 @@
+// The memory of a thread's records: extent after extent, which rings let go of again.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "record/recorder.h"
+
+namespace kinetograph::record {
+
+namespace {
+
+constexpr uint32_t first_extent_units = 126;  // 4 KiB: most threads record little
+constexpr size_t max_payload_bytes = 60 * 1024;
+
+}  // namespace
+
+ExtentHeader no_extent{};
+
+// Without an extent the next append comes to next_extent, which is where a paused thread is told apart: the
+// way of a recording one is not a step longer for it.
+void Recorder::set_extent_aside(ThreadBuffer& thread) {
+    if (thread.extent.slab) thread.set_aside = std::exchange(thread.extent, {&no_extent, nullptr});
+}
+
+void Recorder::take_extent_back(ThreadBuffer& thread) {
+    if (thread.set_aside.slab) thread.extent = std::exchange(thread.set_aside, {});
+}
+
+bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
+    try {
+        return Recorder::instance().next_extent(thread, units);
+    } catch (const std::bad_alloc&) {
+        thread.dropped.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+}
+
+bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
+    if (thread.discards) return false;
+    if (!pool_.is_exhausted()) {
+        std::lock_guard lock(mutex_);
+        fill(thread);
+        advance_rings();
+        const bool is_first = thread.next_order == 0;
+        const uint32_t wanted = is_first && units < first_extent_units ? first_extent_units : 0;
+        if (ExtentRef extent = open_records(thread, wanted)) {
+            extent.header->thread = thread.index;
+            extent.header->tid = thread.tid;
+            extent.header->order = thread.next_order++;
+            thread.extent = extent;
+            extent_bytes_ += extent.header->total_bytes();
+            if (session_file_) write_thread_name(thread);
+            return true;
+        }
+        if (session_file_) session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
+    }
+    thread.dropped.fetch_add(1, std::memory_order_relaxed);
+    return false;
+}
+
+// The place in the list first: an extent that is open and not in it would be lost.
+ExtentRef Recorder::open_records(ThreadBuffer& thread, uint32_t units) {
+    OwnedExtent& owned = thread.extents.emplace_back();
+    try {
+        owned.ref = pool_.open_extent(ExtentKind::records, units);
+    } catch (const std::bad_alloc&) {
+    }
+    if (!owned.ref) {
+        thread.extents.pop_back();
+        return {};
+    }
+    owned.opened_at = owned.ref.header->anchor.ticks;
+    owned.bytes = owned.ref.header->total_bytes();
+    return owned.ref;
+}
+
+// Each extent of a session file tells whose it is: a ring may have let go of all the others.
+void Recorder::write_thread_name(ThreadBuffer& thread) {
+    ExtentHeader* extent = thread.extent.header;
+    const uint32_t used = extent->used(std::memory_order_relaxed);
+    if (used == extent->capacity || !strings_.is_valid(thread.name_id)) return;
+    const uint64_t now = base::ticks();
+    extent->records()[used] = {now, now, thread.name_id, RecordKind::thread_name, 0, 0, 0, 0, 0, 0};
+    publish(thread, 1);
+}
+
+// The thread is done with its extent: full, or the thread ends, or it moves.
+void Recorder::fill(ThreadBuffer& thread) {
+    take_extent_back(thread);
+    if (!thread.extent.slab) return;
+    filled_.push_back({&thread, 0, 0});  // first, for this may fail
+    OwnedExtent& owned = thread.extents.back();
+    extent_bytes_ -= owned.bytes;
+    pool_.close_extent(thread.extent);
+    owned.used = thread.extent.header->used(std::memory_order_relaxed);
+    owned.is_complete = true;
+    owned.bytes = thread.extent.header->total_bytes();
+    extent_bytes_ += owned.bytes;
+    pool_.rest(thread.extent);
+    filled_.back() = {&thread, owned.bytes, base::ticks()};
+    thread.extent = {&no_extent, nullptr};
+}
+
+// Ring sessions let go of what is too old or too much.
+void Recorder::advance_rings() {
+    for (auto& [id, session] : sessions_) {
+        if (session.options.ring_ns != 0)
+            session.keep_from =
+                std::max(session.keep_from, base::ticks_before(base::ticks(), session.options.ring_ns));
+        size_t bytes = extent_bytes_;
+        for (const Filled& filled : filled_) {
+            if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
+            session.keep_from = std::max(session.keep_from, filled.at);
+            bytes -= filled.bytes;
+        }
+    }
+    trim();
+}
+
+// Gives back what ended before any session wants it.
+void Recorder::trim() {
+    uint64_t keep_from = UINT64_MAX;
+    for (const auto& [id, session] : sessions_)
+        keep_from = std::min(keep_from, session.has_begun ? session.keep_from : base::ticks());
+    if (filled_.empty() || filled_.front().at > keep_from) return forget_dead_threads();
+    if (session_file_ && !sessions_.empty())
+        session_file_->header().keep_from.store(keep_from, std::memory_order_relaxed);
+    while (!filled_.empty() && filled_.front().at <= keep_from) {
+        const Filled& oldest = filled_.front();
+        extent_bytes_ -= oldest.bytes;
+        pool_.release(oldest.thread->extents.front().ref);
+        oldest.thread->extents.pop_front();
+        filled_.pop_front();
+    }
+    forget_dead_threads();
+}
+
+// Keeps what the owners may still be writing to; they give it back themselves.
+void Recorder::rest_after_last_session() {
+    active.fetch_and(~uint32_t(active_sessions), std::memory_order_relaxed);
+    trim();
+    // A file is only for what does not fit into memory: the next session begins in memory again.
+    if (pool_.uses_files())
+        for (auto& [index, thread] : threads_) {
+            const ExtentRef& held = thread->set_aside.slab ? thread->set_aside : thread->extent;
+            if (held.slab && held.slab->segment->file != 0) move_to_new_memory(*thread);
+        }
+    pool_.shrink();
+}
+
+void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place, const char* payload,
+                         size_t payload_bytes) noexcept {
+    if (payload_bytes > max_payload_bytes) {
+        thread.oversized.fetch_add(1, std::memory_order_relaxed);
+        payload_bytes = 0;
+    }
+    const uint32_t length = uint32_t(payload_bytes);
+    const size_t place_bytes = place ? sizeof *place : 0;
+    const size_t bytes = place_bytes + (length || place ? sizeof length + length : 0);
+    const uint32_t units = 1 + uint32_t((bytes + unit_bytes - 1) / unit_bytes);
+    Record* room = room_for(thread, units);
+    if (!room) return;
+    record.payload = uint16_t(units - 1);
+    *room = record;
+    auto* behind = reinterpret_cast<std::byte*>(room + 1);
+    if (place) std::memcpy(behind, place, place_bytes);
+    if (bytes) std::memcpy(behind + place_bytes, &length, sizeof length);
+    if (length) std::memcpy(behind + place_bytes + sizeof length, payload, length);
+    publish(thread, units);
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,101 @@
+// What a session takes with it when it stops: the records of its window, what is still open, and what was
+// lost.
+#include <algorithm>
+
+#include "record/losses.h"
+#include "record/open_scopes.h"
+#include "record/recorder.h"
+
+namespace kinetograph::record {
+
+ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, const Window& window,
+                                 std::vector<ExtentRef>& retained) {
+    ThreadRecording result;
+    result.index = thread.index;
+    result.tid = thread.tid;
+    result.name = thread.name;
+    // Open scopes first: one that ends meanwhile is then seen twice, and its record tells. The other way
+    // round it would be seen nowhere.
+    if (!thread.forget_open_scopes && membership.part == Part::recording)
+        for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, result.open); });
+    for (const Window& joined : membership.windows) {
+        const Window seen{std::max(joined.begin, window.begin), std::min(joined.end, window.end)};
+        if (seen.begin <= seen.end) result.windows.push_back(seen);
+    }
+    for (size_t i = 0; i < thread.extents.size(); ++i) {
+        const OwnedExtent& extent = thread.extents[i];
+        // Records are appended when they end, so an extent holds nothing that ended before it was opened.
+        if (i + 1 < thread.extents.size() && thread.extents[i + 1].opened_at < window.begin) continue;
+        const Record* records = extent.ref.header->records();
+        const uint32_t used = extent.is_complete ? extent.used : extent.ref.header->used();
+        result.ranges.push_back({records, records + used, extent.ref.slab->segment->file != 0});
+        const Segment& segment = *extent.ref.slab->segment;
+        result.is_spilled |= segment.is_spill && extent.opened_at >= window.begin;
+        pool_.retain(extent.ref);
+        retained.push_back(extent.ref);
+    }
+    if (thread.extent.slab && !result.open.empty()) forget_ended(result.open, result.ranges.back());
+    keep_open_at_leave(membership.open_at_leave, result.open);
+    result.losses = losses_of(thread) - membership.at_join;
+    return result;
+}
+
+uint64_t Recorder::unrecorded_scopes() const {
+    uint64_t scopes = unrecorded_by_dead_threads_;
+    for (const auto& [index, thread] : threads_) scopes += thread->unrecorded.load(std::memory_order_relaxed);
+    return scopes;
+}
+
+void Recorder::note_losses(const Session& session, Recording& recording) const {
+    Losses total;
+    bool is_spilled = false;
+    for (const ThreadRecording& thread : recording.threads) {
+        is_spilled |= thread.is_spilled;
+        total.dropped += thread.losses.dropped;
+        total.unbalanced += thread.losses.unbalanced;
+        total.too_deep += thread.losses.too_deep;
+        total.oversized += thread.losses.oversized;
+        total.brief += thread.losses.brief;
+    }
+    if (session.options.all_threads)
+        total.dropped += dropped_without_a_buffer_.load(std::memory_order_relaxed) - session.dropped_before;
+    auto note = [&](const char* kind, uint64_t count, const std::string& text) {
+        if (count != 0) recording.notes.emplace_back(kind, std::to_string(count) + " " + text);
+    };
+    note("dropped", total.dropped,
+         pool_.disk_full()
+             ? "events were dropped: the memory limit was reached and the disk for spilling is full"
+             : "events were dropped: the memory limit was reached");
+    note("unbalanced", total.unbalanced, "scopes ended without having begun in this session and thread");
+    note("too_deep", total.too_deep, "scopes were nested too deeply to be recorded");
+    note("oversized", total.oversized, "events lost their arguments, which were larger than 60 KiB");
+    note("brief", total.brief, "calls were shorter than asked for and left out");
+    note("names", strings_.refused() - session.names_refused_before,
+         "events lost their name: too many distinct names for the memory limit");
+    note("names", strings_.shortened() - session.names_shortened_before,
+         "names were longer than 32 KiB and were cut");
+    if (!session.options.all_threads)
+        note("threads", unrecorded_scopes() - session.unrecorded_before,
+             "scopes of other threads were not recorded: this session is of chosen threads, all_threads=True "
+             "records all");
+    if (is_spilled && pool_.spilled_to_memory())
+        recording.notes.emplace_back(
+            "spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
+}
+
+void Recorder::give_back(const std::vector<ExtentRef>& extents) {
+    {
+        std::lock_guard lock(mutex_);
+        for (const ExtentRef& extent : extents) pool_.release(extent);
+        --leases_;
+        if (sessions_.empty()) pool_.shrink();
+    }
+    // The string table is locked before the recorder, never after.
+    if (strings_.bytes() <= strings_worth_forgetting) return;
+    strings_.forget_if([this] {
+        std::lock_guard lock(mutex_);
+        return sessions_.empty() && leases_ == 0;
+    });
+}
+
+}  // namespace kinetograph::record

@@ -1,0 +1,240 @@
+// Who records when: sessions begin and end, threads join and leave them, pauses come and go.
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "record/losses.h"
+#include "record/open_scopes.h"
+#include "record/recorder.h"
+
+namespace kinetograph::record {
+
+SessionId Recorder::start(const SessionOptions& options) {
+    scope_cost_ns();
+    if (!options.session_directory.empty()) open_session_file(options.session_directory);
+    ThreadBuffer& caller = current_thread ? *current_thread : register_thread();
+
+    std::lock_guard lock(mutex_);
+    const SessionId id = next_session_++;
+    Session& session = sessions_[id];
+    session.id = id;
+    session.options = options;
+    session.owner_tid = caller.tid;
+    session.is_paused = options.starts_paused;
+    session.has_begun = !options.starts_paused;
+    apply_limits();
+    pool_.prepare();
+    begin(session);
+    add_member(session, caller, session.start.ticks);
+    for (auto& [index, thread] : threads_)
+        if (thread->alive && (options.all_threads || thread->serves_all))
+            add_member(session, *thread, session.start.ticks);
+    active.fetch_or(active_sessions, std::memory_order_relaxed);
+    return id;
+}
+
+// From here on is what the session saw; losses before are none of its own.
+void Recorder::begin(Session& session) {
+    session.start = base::measure_anchor();
+    session.keep_from = session.recording_since = session.start.ticks;
+    session.names_refused_before = strings_.refused();
+    session.names_shortened_before = strings_.shortened();
+    session.unrecorded_before = unrecorded_scopes();
+    session.dropped_before = dropped_without_a_buffer_.load(std::memory_order_relaxed);
+    for (auto& [thread, membership] : session.members) membership.at_join = losses_of(*thread);
+}
+
+// What only the session that has ended allowed, or wanted to keep.
+void Recorder::go_on_without_it() {
+    apply_limits();
+    trim();
+}
+
+void Recorder::apply_limits() {
+    PoolLimits limits{0, AtLimit::drop, {}};
+    for (const auto& [id, session] : sessions_) {
+        const PoolLimits& wanted = session.options.limits;
+        limits.memory_bytes = std::max(limits.memory_bytes, wanted.memory_bytes);
+        if (wanted.at_limit == AtLimit::spill) limits.at_limit = AtLimit::spill;
+        if (limits.directory.empty()) limits.directory = wanted.directory;
+    }
+    pool_.set_limits(limits);
+    strings_.set_limit(std::max<size_t>(limits.memory_bytes / 4, least_string_limit));
+}
+
+void Recorder::add_member(Session& session, ThreadBuffer& thread, uint64_t from) {
+    auto [member, is_new] = session.members.try_emplace(&thread);
+    Membership& membership = member->second;
+    if (is_new) {
+        membership.at_join = losses_of(thread);
+        ++thread.memberships;
+    }
+    if (membership.part != Part::none) return;
+    if (session.is_paused)
+        set_part(thread, membership, Part::paused);
+    else
+        open_window(thread, membership, from);
+}
+
+void Recorder::open_window(ThreadBuffer& thread, Membership& membership, uint64_t from) {
+    membership.windows.push_back({from, UINT64_MAX});
+    set_part(thread, membership, Part::recording);
+}
+
+// What is open may never end in a window of this session, so it is remembered.
+void Recorder::close_window(ThreadBuffer& thread, Membership& membership, uint64_t at, Part next) {
+    std::vector<OpenScopeCopy> open;
+    if (!thread.forget_open_scopes)
+        for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
+    for (OpenScopeCopy& scope : open) scope.seen_until = at;
+    std::vector<OpenScopeCopy>& left = membership.open_at_leave;
+    const auto last = left.end() - ptrdiff_t(membership.left_last);
+    left.erase(
+        std::remove_if(last, left.end(), [&](const OpenScopeCopy& scope) { return holds(open, scope); }),
+        left.end());
+    left.insert(left.end(), open.begin(), open.end());
+    membership.left_last = open.size();
+    membership.windows.back().end = at;
+    set_part(thread, membership, next);
+}
+
+void Recorder::set_part(ThreadBuffer& thread, Membership& membership, Part part) {
+    thread.sessions += (part == Part::recording) - (membership.part == Part::recording);
+    thread.paused_sessions += (part == Part::paused) - (membership.part == Part::paused);
+    membership.part = part;
+    settle(thread);
+}
+
+// Tells the thread what its sessions want of it now, if that has changed.
+void Recorder::settle(ThreadBuffer& thread) {
+    const uint32_t control = thread.control.load(std::memory_order_relaxed);
+    const bool is_followed = (control & control_recording) != 0;
+    const bool follow = thread.sessions + thread.paused_sessions != 0, keep = thread.sessions != 0;
+    if (follow == is_followed && keep == thread.keeps_records) return;
+    // What was open when nobody followed has its end nowhere; the owner forgets it before it records again.
+    if (!is_followed) thread.forget_open_scopes = true;
+    thread.keeps_records = keep;
+    const uint32_t next = (control + control_step) & ~control_recording;
+    thread.control.store(follow ? next | control_recording : next, std::memory_order_relaxed);
+}
+
+bool Recorder::join(SessionId id) {
+    ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
+    std::lock_guard lock(mutex_);
+    auto session = sessions_.find(id);
+    if (session == sessions_.end()) return false;
+    add_member(session->second, thread, base::ticks());
+    return true;
+}
+
+void Recorder::serve_all() {
+    ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
+    std::lock_guard lock(mutex_);
+    thread.serves_all = true;
+    for (auto& [id, session] : sessions_) add_member(session, thread, base::ticks());
+}
+
+bool Recorder::leave(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto session = sessions_.find(id);
+    if (session == sessions_.end() || !current_thread) return false;
+    auto member = session->second.members.find(current_thread);
+    if (member == session->second.members.end() || member->second.part == Part::none) return false;
+    if (member->second.part == Part::recording)
+        close_window(*current_thread, member->second, base::ticks(), Part::none);
+    else
+        set_part(*current_thread, member->second, Part::none);
+    return true;
+}
+
+bool Recorder::pause(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto found = sessions_.find(id);
+    if (found == sessions_.end() || found->second.is_paused) return false;
+    Session& session = found->second;
+    const uint64_t now = base::ticks();
+    session.pauses.push_back({now, UINT64_MAX});
+    session.is_paused = true;
+    for (auto& [thread, membership] : session.members)
+        if (membership.part == Part::recording) close_window(*thread, membership, now, Part::paused);
+    return true;
+}
+
+bool Recorder::resume(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto found = sessions_.find(id);
+    if (found == sessions_.end() || !found->second.is_paused) return false;
+    Session& session = found->second;
+    session.is_paused = false;
+    if (session.has_begun)
+        session.pauses.back().end = session.recording_since = base::ticks();
+    else
+        begin(session);
+    session.has_begun = true;
+    for (auto& [thread, membership] : session.members)
+        if (membership.part == Part::paused && thread->alive)
+            open_window(*thread, membership, session.recording_since);
+    return true;
+}
+
+Recording Recorder::stop(SessionId id) {
+    std::lock_guard lock(mutex_);
+    auto found = sessions_.find(id);
+    if (found == sessions_.end()) throw std::out_of_range("no such session");
+    // Under the lock: while we wait for it, a ring goes on and would leave nothing of a window that ends now.
+    const base::MeasuredAnchor stop = base::measure_anchor();
+    Session session = std::move(found->second);
+    sessions_.erase(found);
+
+    if (session.options.ring_ns != 0)
+        session.keep_from =
+            std::max(session.keep_from, base::ticks_before(stop.ticks, session.options.ring_ns));
+    Recording recording;
+    recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
+    recording.window = {session.keep_from, stop.ticks};
+    recording.pauses = std::move(session.pauses);
+    recording.pid = getpid();
+    recording.process_name = process_name_;
+    recording.all_threads = session.options.all_threads;
+    recording.memory_limit_bytes = session.options.limits.memory_bytes;
+    recording.spill_directory = session.options.limits.directory;
+    recording.names = [this](uint32_t name) { return strings_.lookup(name); };
+    std::vector<ExtentRef> retained;
+    for (auto& [thread, membership] : session.members) {
+        recording.threads.push_back(gather(*thread, membership, recording.window, retained));
+        set_part(*thread, membership, Part::none);
+        --thread->memberships;
+    }
+    std::sort(recording.threads.begin(), recording.threads.end(),
+              [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
+    note_losses(session, recording);
+
+    ++leases_;
+    if (!session.options.session_directory.empty()) --session_file_users_;
+    // A process killed while it builds its trace still has the file to recover from.
+    std::shared_ptr<SessionFile> file = close_session_file_if_unused(retained);
+    recording.release = [this, retained = std::move(retained), file = std::move(file)] {
+        give_back(retained);
+        if (file) file->remove();
+    };
+    if (sessions_.empty())
+        rest_after_last_session();
+    else
+        go_on_without_it();
+    return recording;
+}
+std::vector<SessionInfo> Recorder::sessions() const {
+    std::lock_guard lock(mutex_);
+    std::vector<SessionInfo> infos;
+    for (const auto& [id, session] : sessions_)
+        infos.push_back({id, session.owner_tid, session.options.all_threads});
+    return infos;
+}
+
+bool Recorder::is_running(SessionId id) const {
+    std::lock_guard lock(mutex_);
+    return sessions_.contains(id);
+}
+
+}  // namespace kinetograph::record

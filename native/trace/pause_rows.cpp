@@ -1,0 +1,59 @@
+#include "trace/pause_rows.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace kinetograph::trace {
+
+namespace {
+
+Track pause_track(int64_t tid) {
+    Track track;
+    track.tid = std::to_string(tid);
+    track.sort_index = track.tid;
+    track.name = "recording";
+    return track;
+}
+
+void write_pause_event(RowWriter& rows, const char* name, int64_t at_ns, int64_t paused_ns) {
+    const size_t row = rows.add_row();
+    Trace& trace = rows.trace();
+    trace.start_ns[row] = at_ns;
+    trace.name[row] = trace.strings.intern(name);
+    trace.track[row] = uint32_t(trace.tracks.size() - 1);
+    trace.category[row] = uint8_t(Category::cpu_instant_event);
+    trace.kind[row] = uint8_t(EventKind::instant);
+    rows.write_args(row, "\"paused_ns\":" + std::to_string(paused_ns));
+}
+
+Note pause_note(size_t count, int64_t paused_ns) {
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "recording was paused %zu time%s, %.3f ms in all: nothing of that is here", count,
+                  count == 1 ? "" : "s", double(paused_ns) / 1e6);
+    return {"paused", text};
+}
+
+}  // namespace
+
+bool write_pauses(const record::Recording& recording, int64_t tid, RowWriter& rows) {
+    size_t count = 0;
+    int64_t paused_ns = 0;
+    for (const record::Window& pause : recording.pauses) {
+        const record::Window seen{std::max(pause.begin, recording.window.begin),
+                                  std::min(pause.end, recording.window.end)};
+        if (seen.begin > seen.end) continue;  // a ring has passed it
+        if (count++ == 0) rows.trace().tracks.push_back(pause_track(tid));
+        const int64_t length_ns = rows.wall(seen.end) - rows.wall(seen.begin);
+        paused_ns += length_ns;
+        write_pause_event(rows, "Recording paused", rows.wall(seen.begin), length_ns);
+        if (pause.end <= recording.window.end)
+            write_pause_event(rows, "Recording resumed", rows.wall(seen.end), length_ns);
+    }
+    if (count == 0) return false;
+    rows.trace().notes.push_back(pause_note(count, paused_ns));
+    return true;
+}
+
+}  // namespace kinetograph::trace

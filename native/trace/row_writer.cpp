@@ -1,0 +1,160 @@
+#include "trace/row_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "trace/event_filter.h"
+
+namespace kinetograph::trace {
+
+namespace {
+
+using record::Record;
+using record::RecordKind;
+
+constexpr std::string_view shape_members[] = {"Input Dims", "Input Strides", "Input type"};
+
+EventKind event_kind(RecordKind kind) {
+    switch (kind) {
+        case RecordKind::instant:
+            return EventKind::instant;
+        case RecordKind::counter:
+            return EventKind::counter;
+        case RecordKind::memory:
+            return EventKind::memory;
+        default:
+            return EventKind::span;
+    }
+}
+
+}  // namespace
+
+void RowWriter::resize(size_t rows) {
+    for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) column->resize(rows);
+    for (auto* column : {&trace_.name, &trace_.track}) column->resize(rows);
+    for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags}) column->resize(rows);
+    if (!trace_.args.empty()) trace_.args.resize(rows);
+    if (!trace_.correlation.empty()) trace_.correlation.resize(rows);
+}
+
+size_t RowWriter::add_row() {
+    resize(trace_.size() + 1);
+    return trace_.size() - 1;
+}
+
+void RowWriter::drop_pages(size_t begin, size_t end) const {
+    for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) column->drop_pages(begin, end);
+    for (auto* column : {&trace_.name, &trace_.track}) column->drop_pages(begin, end);
+    for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags})
+        column->drop_pages(begin, end);
+    if (!trace_.args.empty()) trace_.args.drop_pages(begin, end);
+}
+
+void RowWriter::write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name) {
+    const int64_t start_ns = wall(clipped.start);
+    trace_.start_ns[row] = start_ns;
+    trace_.duration_ns[row] = wall(clipped.end) - start_ns;
+    trace_.name[row] = name;
+    trace_.track[row] = track;
+    trace_.flags[row] = clipped.flags & event_flags;
+}
+
+void RowWriter::write_host_event(size_t row, uint32_t track, const Record& record, const Clipped& clipped) {
+    trace_.kind[row] = uint8_t(event_kind(record.kind));
+    trace_.category[row] = record.category;
+    trace_.scope[row] = record.scope;
+    if (is_call(record.category))
+        write_call(row, track, clipped, record.name, options_.calls.lines ? record.correlation : 0);
+    else
+        write_row(row, track, clipped, names_(record.name));
+    if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
+    if (record.payload != 0) write_payload(row, record, 0);
+    if (record.flags & record::flag_stack)
+        write_stack(row, record.correlation);
+    else if (!is_call(record.category))
+        write_correlation(row, record.correlation);
+}
+
+void RowWriter::write_open_scope(size_t row, uint32_t track, const record::OpenScopeCopy& scope,
+                                 const Clipped& clipped) {
+    trace_.kind[row] = uint8_t(EventKind::span);
+    trace_.category[row] = uint8_t(scope.meta);
+    trace_.scope[row] = uint8_t(scope.meta >> 8);
+    if (is_call(uint8_t(scope.meta))) return write_call(row, track, clipped, scope.name, 0);
+    write_row(row, track, clipped, names_(scope.name));
+}
+
+// Most scopes have no other arguments, and then all with the same stack share its text.
+void RowWriter::write_stack(size_t row, uint32_t stack) {
+    if (!options_.wanted.stacks) return;
+    const TextRange& shared = stack_args_(stack);
+    if (shared.length == 0) return;
+    if (trace_.args.empty()) trace_.args.resize(trace_.size());
+    TextRange& args = trace_.args[row];
+    if (args.length == 0) {
+        args = shared;
+        return;
+    }
+    const std::string own(trace_.args_text.data() + args.offset, args.length);
+    const std::string stack_text(trace_.args_text.data() + shared.offset, shared.length);
+    write_args(row, own + "," + stack_text);
+}
+
+void RowWriter::write_call(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded,
+                           uint32_t line) {
+    const CallNames::Entry& call = call_names_(recorded);
+    write_row(row, track, clipped, call.name);
+    if (call.args.length == 0 && line == 0) return;
+    if (trace_.args.empty()) trace_.args.resize(trace_.size());
+    trace_.args[row] = call.args;
+    if (line == 0) return;
+    std::string text(trace_.args_text.data() + call.args.offset, call.args.length);
+    text += (text.empty() ? "\"Call line\":" : ",\"Call line\":") + std::to_string(line);
+    write_args(row, text);
+}
+
+void RowWriter::write_correlation(size_t row, uint32_t correlation) {
+    if (correlation == 0) return;
+    if (trace_.correlation.empty()) trace_.correlation.resize(trace_.size());
+    trace_.correlation[row] = correlation;
+}
+
+void RowWriter::write_args(size_t row, std::string_view members) {
+    if (members.empty()) return;
+    if (trace_.args.empty()) trace_.args.resize(trace_.size());
+    trace_.args[row] = {trace_.args_text.size(), members.size()};
+    trace_.args_text.append(members.data(), members.size());
+}
+
+std::span<const std::string_view> RowWriter::left_out_of(const Record& record) const {
+    if (options_.wanted.input_shapes || !(record.flags & record::flag_input_shapes)) return {};
+    return shape_members;
+}
+
+void RowWriter::write_payload(size_t row, const Record& record, size_t skipped) {
+    const char* payload = record.payload_bytes() + skipped;
+    const size_t room = record.payload * sizeof(Record) - skipped;
+    uint32_t bytes = 0;
+    std::memcpy(&bytes, payload, sizeof bytes);
+    const std::string_view text(payload + sizeof bytes, std::min<size_t>(bytes, room - sizeof bytes));
+    if (!options_.clean_members) return write_args(row, text);
+    if (text.size() == bytes && options_.clean_members(text, left_out_of(record), clean_))
+        write_args(row, clean_);
+    else
+        ++damaged_;
+}
+
+void RowWriter::write_counter_value(size_t row, double value) {
+    char text[48];
+    const bool is_whole = std::abs(value) < 1e15 && value == double(int64_t(value));
+    const int bytes = !std::isfinite(value) ? std::snprintf(text, sizeof text, "\"value\":null")
+                      : is_whole ? std::snprintf(text, sizeof text, "\"value\":%" PRId64, int64_t(value))
+                                 : std::snprintf(text, sizeof text, "\"value\":%.17g", value);
+    write_args(row, {text, size_t(bytes)});
+}
+
+}  // namespace kinetograph::trace
