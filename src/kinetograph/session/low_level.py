@@ -25,6 +25,8 @@ _running: list[Session] = []
 # One that a signal handler may take in the middle of either; so what is done to the list under it is done in
 # single steps, each of which leaves what a handler has done to it meanwhile.
 _lock = threading.RLock()
+# The sessions that a thread takes part in, once for each time it asked to.
+_parts = threading.local()
 # Held across a fork: a child in which another thread's lock is never opened again could start no session.
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -84,18 +86,34 @@ def enable_profiler_in_child_thread() -> None:
             raise KinetographError(
                 "the main thread has no session to take part in", hint="call kg.enable_profiler() there first"
             )
-        session.join()
+        mine = _own_parts()
+        if session not in mine and session.owner_tid != threading.get_native_id():
+            session.join()
+        mine.append(session)
 
 
 def disable_profiler_in_child_thread() -> None:
-    """End the part that the calling thread takes; what it recorded stays in the session."""
+    """Undo the last `enable_profiler_in_child_thread` of the calling thread; what it recorded stays.
+
+    It goes on taking part in a session that it started itself, or had asked to take part in before.
+    """
     with _lock:
-        for session in reversed(_still_running()):
-            if session.leave():
-                return
-    raise KinetographError(
-        "this thread takes part in no session", hint="kg.enable_profiler_in_child_thread() comes first"
-    )
+        mine = _own_parts()
+        if not mine:
+            raise KinetographError(
+                "this thread takes part in no session",
+                hint="kg.enable_profiler_in_child_thread() comes first",
+            )
+        session = mine.pop()
+        if session not in mine and session.owner_tid != threading.get_native_id():
+            session.leave()
+
+
+def _own_parts() -> list[Session]:
+    """Of sessions that still run: others are over, and with them the part in them."""
+    _parts.sessions = [session for session in getattr(_parts, "sessions", ()) if session.is_running]
+    mine: list[Session] = _parts.sessions
+    return mine
 
 
 def _still_running() -> list[Session]:
