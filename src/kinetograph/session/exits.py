@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from kinetograph.session.recording import Session
     from kinetograph.trace import Trace
 
-__all__ = ["forget", "watch"]
+__all__ = ["forget", "keep", "watch"]
 
 _watched: list[Session] = []
 _is_over = False
+# Two sessions may have one path, and neither is to lose its trace to the other.
+_written: set[str] = set()
 
 
 def watch(session: Session) -> None:
@@ -53,11 +55,33 @@ def _write(session: Session, path: str) -> None:
     except Exception as error:
         _tell(f"was not written: {error}")
         return
+    keep(trace, path)
+
+
+def keep(trace: Trace, path: str | None) -> None:
+    """Write a trace that nobody will ask for any more, if it was given a path."""
+    if path is None:
+        return
+    chosen = _path_of_its_own(path)
     try:
-        trace.save(path)
+        trace.save(chosen)
     except Exception as error:
-        _tell(f"was not written to {path}: {error}")
+        _tell(f"was not written to {chosen}: {error}")
         _write_elsewhere(trace)
+        return
+    _written.add(chosen)
+    if chosen != path:
+        _tell(f"is in {chosen}: another session was given the same path")
+
+
+def _path_of_its_own(path: str) -> str:
+    folder, name = os.path.split(path)
+    stem, dot, suffix = name.partition(".")
+    number = 1
+    while path in _written:
+        number += 1
+        path = os.path.join(folder, f"{stem}-{number}{dot}{suffix}")
+    return path
 
 
 def _write_elsewhere(trace: Trace) -> None:

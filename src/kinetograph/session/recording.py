@@ -219,15 +219,22 @@ class Session:
             details.count_shapes(change)
 
     def _enrich(self, trace: Trace) -> None:
-        """An error of the program's own function is told, and costs it nothing that was recorded."""
+        """An error of the program's own function is told, and costs it nothing that was recorded.
+
+        What asks the program to end, such as Ctrl-C, goes on; then nobody receives the trace, so it is kept
+        where it would be at exit.
+        """
         if self._post_process is None:
             return
         try:
             self._post_process(trace)
-        except Exception as error:
+        except BaseException as error:
             name = getattr(self._post_process, "__qualname__", "post_process")
             text = f"{name} raised {spelled(error)}, so the trace may be enriched in part only"
             trace.add_note("post_process", text)
+            if not isinstance(error, Exception):
+                exits.keep(trace, self.exit_path)
+                raise
             # Up to the caller of disable_profiler.
             warnings.warn(f"post_process: {text}", RuntimeWarning, stacklevel=4)
 

@@ -70,3 +70,10 @@ def test_a_session_that_starts_too_late_to_be_written_is_told(tmp_path: Path) ->
         [sys.executable, "-c", early + BEGIN], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert "will not be written" in done.stderr
+
+
+def test_sessions_of_one_path_are_written_beside_one_another(tmp_path: Path) -> None:
+    told = stderr_of("record('trace.json.gz'); record('trace.json.gz'); kg.mark('second')", tmp_path)
+    assert f"is in {tmp_path / 'trace-2.json.gz'}: another session was given the same path" in told
+    written = [names(tmp_path / "trace.json.gz"), names(tmp_path / "trace-2.json.gz")]
+    assert sorted(written) == [["recorded", "recorded", "second"], ["recorded", "second"]]

@@ -293,20 +293,6 @@ def test_a_child_thread_that_ends_without_leaving_is_kept() -> None:
     assert names(kg.disable_profiler().trace) == ["child's"]
 
 
-def test_joining_twice_and_leaving_once_is_leaving() -> None:
-    kg.enable_profiler()
-
-    def child() -> None:
-        kg.enable_profiler_in_child_thread()
-        kg.enable_profiler_in_child_thread()
-        kg.mark("within")
-        kg.disable_profiler_in_child_thread()
-        kg.mark("after")
-
-    in_thread(child)
-    assert names(kg.disable_profiler().trace) == ["within"]
-
-
 def test_a_scope_across_the_leaving_is_cut_there() -> None:
     kg.enable_profiler()
 
@@ -487,3 +473,49 @@ def test_the_main_thread_of_a_forked_child_is_known() -> None:
         kg.enable_profiler()
         os._exit(0 if kg.is_profiler_enabled_in_main_thread() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# Parts of threads
+
+
+def record_as_a_library() -> None:
+    kg.enable_profiler_in_child_thread()
+    with kg.scope("library"):
+        pass
+    kg.disable_profiler_in_child_thread()
+
+
+def test_a_part_taken_within_the_own_session_ends_without_ending_it() -> None:
+    kg.enable_profiler()
+    record_as_a_library()
+    with kg.scope("after"):
+        pass
+    assert names(kg.disable_profiler().trace) == ["library", "after"]
+
+
+def test_a_part_taken_twice_ends_with_the_second_leaving() -> None:
+    def child() -> None:
+        kg.enable_profiler_in_child_thread()
+        record_as_a_library()
+        kg.mark("still there")
+        kg.disable_profiler_in_child_thread()
+        kg.mark("gone")
+
+    kg.enable_profiler()
+    in_thread(child)
+    assert names(kg.disable_profiler().trace) == ["library", "still there"]
+
+
+def test_a_post_process_that_ends_the_program_leaves_the_trace_at_its_path(tmp_path: Path) -> None:
+    def interrupt(_trace: kg.Trace) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "trace.json"
+    config = kg.ProfilerConfig(recording=kg.RecordOptions(path=str(path)))
+    kg.enable_profiler(config, post_process=interrupt)
+    kg.mark("precious")
+    with pytest.raises(KeyboardInterrupt):
+        kg.disable_profiler()
+    trace = kg.load(path)
+    assert names(trace) == ["precious"]
+    assert any("KeyboardInterrupt" in text for text in notes(trace, "post_process"))
