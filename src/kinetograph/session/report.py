@@ -15,6 +15,8 @@ from kinetograph.trace.words import DeviceType
 __all__ = ["report_event", "report_memory_usage"]
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+# Files hold no times beyond these (the years 1896 to 2043), and whoever means a later one has another unit.
+_LEAST_NS, _MOST_NS = -(1 << 61), (1 << 61)
 _WALL_TIME = "nanoseconds of wall time, as time.time_ns() gives them"
 
 
@@ -35,8 +37,8 @@ def report_event(
     `resource` is the queue or stream it ran on. Nothing happens without a session.
     """
     require_text("name", name, hint="name what ran, such as 'shader'")
-    start_ns = require_int("start_ns", start_ns, _LEAST, _MOST, hint=_WALL_TIME)
-    end_ns = require_int("end_ns", end_ns, _LEAST, _MOST, hint=_WALL_TIME)
+    start_ns = require_int("start_ns", start_ns, _LEAST_NS, _MOST_NS, hint=_WALL_TIME)
+    end_ns = require_int("end_ns", end_ns, _LEAST_NS, _MOST_NS, hint=_WALL_TIME)
     device_index = require_int("device_index", device_index, -1, (1 << 31) - 1, hint="devices count from 0")
     resource = require_int("resource", resource, _LEAST, _MOST, hint="the number of the queue or stream")
     correlation_id = require_int(
@@ -45,6 +47,10 @@ def report_event(
     if end_ns < start_ns:
         raise KinetographError(
             f"end_ns={end_ns} lies before start_ns={start_ns}", hint="both are nanoseconds of wall time"
+        )
+    if end_ns - start_ns > _MOST_NS:
+        raise KinetographError(
+            f"a span of {end_ns - start_ns} ns is longer than files can hold", hint=_WALL_TIME
         )
     device = member_of(DeviceType, device_type, what="device_type")
     if not _native.is_recording():

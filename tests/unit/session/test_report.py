@@ -157,3 +157,10 @@ def test_numbers_of_numpy_are_numbers() -> None:
         kg.report_event("shader", now, now, resource=np.int32(4))
         kg.report_memory_usage(*np.array([1, 2, 3, 4]))
     assert sorted(event.name for event in window.trace.events) == ["[memory]", "shader"]
+
+
+def test_times_that_no_file_can_hold_are_refused_at_the_door() -> None:
+    with pytest.raises(KinetographError, match=r"end_ns: expected .* got 9223372036854775807"):
+        kg.report_event("late", 0, (1 << 63) - 1)
+    with pytest.raises(KinetographError, match="longer than files can hold"):
+        kg.report_event("long", -(1 << 60), 1 << 61)
