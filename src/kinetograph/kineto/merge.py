@@ -20,13 +20,30 @@ def merge_cpu_traces(trace: Trace, cpu_traces: Iterable[CpuTrace]) -> None:
     """Append every activity to `trace`, then restore its order once."""
     activities = [activity for cpu_trace in cpu_traces for activity in cpu_trace.activities]
     places = {activity.place: device_type_from_activity(activity.type) for activity in activities}
+    streams = {place: device for place, device in places.items() if device is not DeviceType.CPU}
+    on_host = streams.keys() & _host_places(trace)
     for activity in activities:
         _append(trace, activity)
-    for place, device_type in places.items():
-        if device_type is not DeviceType.CPU:
-            _name_stream(trace, place, device_type)
+    for place in streams.keys() - on_host:
+        _name_stream(trace, place, streams[place])
+    for device, resource in sorted(on_host):
+        trace.add_note(
+            "place",
+            f"work of a device was given the place of a thread of this program (pid {device}, tid {resource})"
+            ", and stands among what that thread did; name it by its device and stream",
+        )
     if activities:
         trace.native.sort()
+
+
+def _host_places(trace: Trace) -> set[DeviceAndResource]:
+    return {
+        DeviceAndResource(track.process.pid, track.tid)
+        for track in trace.tracks
+        if track.device_type is DeviceType.CPU
+        and isinstance(track.process.pid, int)
+        and isinstance(track.tid, int)
+    }
 
 
 def _append(trace: Trace, activity: CpuActivity) -> None:

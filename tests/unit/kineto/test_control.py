@@ -232,3 +232,19 @@ def test_metadata_keys_are_checked_when_they_come(key: str, message: str) -> Non
 def test_a_finished_trace_shows_what_it_is() -> None:
     start_cpu_trace()
     assert repr(kineto.stop_trace()) == "<ActivityTraceWrapper of <Trace of 0 events on 0 tracks>>"
+
+
+def test_work_of_a_device_at_the_place_of_a_thread_leaves_the_thread_what_it_is() -> None:
+    start_cpu_trace()
+    with kg.scope("host"):
+        wrapper = TraceWrapper(0, "work")
+        now = time.time_ns()
+        wrapper.add_cpu_activity(
+            "kernel", ActivityType.CONCURRENT_KERNEL, kineto.kineto_ids(), 1, now, now + 1
+        )
+        wrapper.transfer_cpu_trace(now + 1)
+    trace = stopped_trace()
+    (host,) = (event for event in trace.events if event.name == "host")
+    assert host.device_type is kg.DeviceType.CPU
+    assert not host.track.process.labels.startswith("GPU")
+    assert [note.kind for note in trace.notes if "the place of a thread" in note.text] == ["place"]
