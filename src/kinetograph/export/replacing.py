@@ -17,7 +17,7 @@ __all__ = ["replacing"]
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file that becomes `path` at the end of the block, and vanishes if the block raises."""
-    target = Path(fspath(path))
+    target = _target(path)
     # Not the target's name with something added: that may be too long, where the target's is not.
     temporary = target.with_name(f".kinetograph-{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
@@ -30,6 +30,16 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError):
             raise _cannot_write(target, error) from error
         raise
+
+
+def _target(path: str | PathLike[str]) -> Path:
+    """Where a link leads to: whoever made it wants the file there. A pipe or a device would be lost."""
+    target = Path(fspath(path))
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise KinetographError(
+            f"cannot write {str(target)!r}: it is neither a file nor free for one", hint="name another file"
+        )
+    return target.resolve() if target.is_symlink() else target
 
 
 def _cannot_write(target: Path, error: OSError) -> KinetographError:

@@ -168,3 +168,19 @@ def test_a_name_as_long_as_the_system_allows_can_be_written(tmp_path: Path) -> N
     path = tmp_path / ("x" * 250 + ".json")
     gpu_trace().save(path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    link, file = tmp_path / "link.json", tmp_path / "file.json"
+    link.symlink_to(file)
+    gpu_trace().save(link)
+    assert link.is_symlink()
+    assert len(load(file)) == len(gpu_trace())
+
+
+def test_a_pipe_is_refused_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with pytest.raises(KinetographError, match="neither a file nor free for one"):
+        gpu_trace().save(pipe)
+    assert pipe.is_fifo()
