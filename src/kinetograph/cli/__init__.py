@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
-from kinetograph.cli.streams import discard_stdout
+from kinetograph.cli.streams import discard_stdout, spell_out_foreign_letters
 from kinetograph.errors import KinetographError
 
 __all__ = ["main"]
@@ -62,18 +64,31 @@ class VerbGroup(click.Group):
         with formatter.section("Verbs"):
             formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Where `--help` and `--version` print."""
+        with _told():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        spell_out_foreign_letters()
+        with _told():
             return super().invoke(ctx)
-        except KinetographError as error:
-            raise Failure(str(error)) from error
-        except OSError as error:
-            # Files are the business of those who open them; what has no name is stdout. Click ends quietly
-            # when the reader of a pipe has gone.
-            if error.filename is not None or error.errno == errno.EPIPE:
-                raise
-            discard_stdout()
-            raise Failure(f"cannot write to stdout: {error.strerror or error}") from error
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors that a user can do something about, without a traceback."""
+    try:
+        yield
+    except KinetographError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        # Files are the business of those who open them; what has no name is stdout. Click ends quietly
+        # when the reader of a pipe has gone.
+        if error.filename is not None or error.errno == errno.EPIPE:
+            raise
+        discard_stdout()
+        raise Failure(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:

@@ -32,7 +32,7 @@ class OneFileServer(ThreadingHTTPServer):
     def __init__(self, path: Path, port: int, origin: str) -> None:
         self.origin = origin
         self.fetched = threading.Event()
-        self.location = "/" + quote(path.name, safe="")
+        self.location = "/" + quote(os.fsencode(path.name), safe="")
         self.file = open(path, "rb")  # noqa: SIM115  (closed by server_close)
         try:
             super().__init__((_LOOPBACK, port), _Handler)

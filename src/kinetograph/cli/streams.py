@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
-__all__ = ["as_called", "discard_stdout", "stdin_for_dash"]
+__all__ = ["as_called", "discard_stdout", "spell_out_foreign_letters", "stdin_for_dash"]
 
 
 def stdin_for_dash(path: Path) -> Path:
     """`-` as other commands understand it."""
     return Path("/dev/stdin") if str(path) == "-" else path
+
+
+def spell_out_foreign_letters() -> None:
+    """Names of events are of any script, and a terminal or file may know only one."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def discard_stdout() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -65,7 +66,10 @@ def view(trace: Path, no_browser: bool, timeout: float, ui: str, port: int) -> N
 
 
 def _origin(ui: str) -> str:
-    parts = urlsplit(ui)
+    try:
+        parts = urlsplit(ui)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise KinetographError(f"--ui: expected the address of a web page, got {ui!r}", hint=f"such as {_UI}")
     return f"{parts.scheme}://{parts.netloc}"
@@ -90,7 +94,7 @@ def _open_browser(address: str) -> bool:
 
 
 def _wait(server: OneFileServer, timeout: float) -> None:
-    if not server.fetched.wait(timeout or None):
+    if not server.fetched.wait(min(timeout, threading.TIMEOUT_MAX) or None):
         raise KinetographError(
             f"no browser has fetched the trace within {timeout:g} s",
             hint="if the page says that it may not access this machine, allow it local network access; "

@@ -128,3 +128,17 @@ def test_an_ascii_terminal_gets_a_table_too(tmp_path: Path) -> None:
         pytest.skip("there is no script command to give us a terminal")
     assert "Traceback" not in done.stdout
     assert "\\xe9" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version"])
+def test_help_that_cannot_be_printed_is_told_in_one_line(arguments: str, tmp_path: Path) -> None:
+    done = run_in_shell(f"kinetograph {arguments} > /dev/full", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "kinetograph: cannot write to stdout: No space left on device\n"
+
+
+def test_letters_that_stdout_does_not_know_are_spelled_out(tmp_path: Path) -> None:
+    trace_of(("snow \u2603", 0, 5)).save(tmp_path / "snow.json")
+    done = run_in_shell("PYTHONIOENCODING=latin-1 kinetograph summary snow.json", tmp_path)
+    assert done.returncode == 0
+    assert "snow \\u2603" in done.stdout

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from kinetograph.cli import main
+from kinetograph.cli.one_file_server import serving
 from sample_traces import gpu_trace
 
 UI = "https://ui.perfetto.dev"
@@ -187,3 +188,17 @@ def test_a_ui_of_ones_own_is_the_only_one_let_in(trace: Path) -> None:
 
 def test_a_file_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["view", str(tmp_path / "nothing.json")]).exit_code == 2
+
+
+def test_a_page_whose_address_is_none_is_refused(tmp_path: Path) -> None:
+    gpu_trace().save(tmp_path / "trace.json")
+    result = CliRunner().invoke(main, ["view", "--ui", "http://[::1", str(tmp_path / "trace.json")])
+    assert result.exit_code == 1
+    assert "expected the address of a web page" in result.output
+
+
+def test_a_file_whose_name_is_no_text_has_an_address(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.json"))
+    gpu_trace().save(path)
+    with serving(path, 0, UI) as server:
+        assert server.url.endswith("/bad%FF.json")
