@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from kinetograph.checks import require_bool, require_positive, require_text
@@ -54,6 +54,7 @@ class KinetoProfile(ProfileOutputs):
         mode: Literal["record", "ring"] | None = None,
         ring_seconds: float | None = None,
         recording: RecordOptions | None = None,
+        frameworks: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.record_shapes = record_shapes
@@ -71,7 +72,9 @@ class KinetoProfile(ProfileOutputs):
 
         self._check_switches()
         options.refuse_later_options(
-            profile_memory=profile_memory, execution_trace_observer=execution_trace_observer
+            profile_memory=profile_memory,
+            execution_trace_observer=execution_trace_observer,
+            frameworks=frameworks,
         )
         self.experimental_config = options.experimental_options(experimental_config)
         self.recording = options.recording_options(recording, mode, ring_seconds)

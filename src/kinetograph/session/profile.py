@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -74,6 +74,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         mode: Literal["record", "ring"] | None = None,
         ring_seconds: float | None = None,
         recording: RecordOptions | None = None,
+        frameworks: Sequence[str] = (),
     ) -> None:
         if use_cuda is not None:
             text = "`use_cuda` is deprecated, use `activities` argument instead"
@@ -98,6 +99,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             mode=mode,
             ring_seconds=ring_seconds,
             recording=recording,
+            frameworks=frameworks,
         )
         self.on_trace_ready = on_trace_ready
         self.schedule = record_always if schedule is None else schedule

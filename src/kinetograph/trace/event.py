@@ -25,7 +25,7 @@ class Event(EventRow, TorchTimes):
     >>> event.name, event.duration_ns
     ('load', 48200000)
 
-    Optional things are None (or empty) where they were not recorded; `has_shapes` and the like say so. It is
+    Optional things are empty (or 0, -1) where they were not recorded; `has_shapes` and the like say so. It is
     PyTorch's `KinetoEvent` and `FunctionEvent` in one: both names of a thing work.
     """
 

@@ -142,6 +142,10 @@ class EventRow:
         return self._cell("sequence")
 
     @property
+    def has_sequence_number(self) -> bool:
+        return self.sequence_number >= 0
+
+    @property
     def forward_thread_id(self) -> int:
         return self._number("Fwd thread id")
 
@@ -167,6 +171,10 @@ class EventRow:
     @property
     def shapes(self) -> list[Any]:
         return self._list("Input Dims")
+
+    @property
+    def has_dtypes(self) -> bool:
+        return isinstance(self.args.get("Input type"), list)
 
     @property
     def dtypes(self) -> list[str]:
@@ -219,11 +227,21 @@ class EventRow:
         )
 
     @property
+    def has_backend(self) -> bool:
+        return bool(self.backend)
+
+    @property
     def backend(self) -> str:
+        """Empty where there is none."""
         return str(self.args.get("backend") or self.args.get("kernel_backend") or "")
 
     @property
+    def has_flops(self) -> bool:
+        return self.flops != 0
+
+    @property
     def flops(self) -> int:
+        """0 where none were counted."""
         return self._number("flops")
 
     # Anybody may use these keys for other things: what has the wrong type was not recorded.

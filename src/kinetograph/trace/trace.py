@@ -33,7 +33,12 @@ class Metadata(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         require_free_key(key)
-        self._native.set_metadata(encodable(key), _json_of(key, value))
+        try:
+            self._native.set_metadata(encodable(key), _json_of(key, value))
+        except _native.ParseError as error:
+            raise KinetographError(
+                f"metadata[{key!r}]: {error}", hint="files hold values of up to 128 levels"
+            ) from None
 
     def __delitem__(self, key: str) -> None:
         raise TypeError("metadata of a trace can be replaced but not deleted")
@@ -196,7 +201,9 @@ def _json_of(key: str, value: object) -> str:
 def _scalar(text: str) -> int | str:
     """A pid or tid as it stands in JSON."""
     value = from_json(text)
-    return int(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else text
+    return value if isinstance(value, int) else str(value)
 
 
 def _device(number: int) -> DeviceType:

@@ -594,7 +594,7 @@ def test_the_profiler_attribute_is_the_cycle() -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["profile_memory", "with_flops", "with_modules", "execution_trace_observer"]
+    "option", ["profile_memory", "with_flops", "with_modules", "execution_trace_observer", "frameworks"]
 )
 def test_options_of_later_parts_say_what_is_missing(option: str) -> None:
     with pytest.raises(kg.NotAvailable, match=f"{option} is not available here: .* come with"):

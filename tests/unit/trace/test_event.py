@@ -201,3 +201,10 @@ def test_columns_tell_which_event_launched_which_work() -> None:
     assert columns["device_ns"].tolist() == [8_000, 0, 8_000]
     assert columns["self_device_ns"].tolist() == [8_000, 0, 8_000]
     assert trace_of(("a", 0, 5)).columns["device_ns"].tolist() == [0]
+
+
+def test_what_is_optional_says_whether_it_is_there() -> None:
+    bare = only_event()
+    assert not any((bare.has_flops, bare.has_dtypes, bare.has_backend, bare.has_sequence_number))
+    full = only_event(args_json='"flops":8,"Input type":["float"],"kernel_backend":"triton"', sequence=3)
+    assert all((full.has_flops, full.has_dtypes, full.has_backend, full.has_sequence_number))

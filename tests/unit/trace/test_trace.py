@@ -192,3 +192,18 @@ def test_what_is_no_path_is_neither_saved_to_nor_loaded(path: str) -> None:
         Trace().save(path)
     with pytest.raises(KinetographError, match="path: expected a path, got"):
         load(path)
+
+
+def test_metadata_deeper_than_files_can_hold_is_refused_by_its_key() -> None:
+    value: list[object] = []
+    for _level in range(200):
+        value = [value]
+    with pytest.raises(KinetographError, match=r"metadata\['deep'\]"):
+        Trace().metadata["deep"] = value
+
+
+def test_a_pid_that_is_no_whole_number_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text('[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1e400,"tid":1.5}]')
+    (track,) = load(path).tracks
+    assert (track.process.pid, track.tid) == ("1e400", "1.5")
