@@ -122,10 +122,23 @@ def require_folder(name: str, folder: str) -> None:
         raise KinetographError(
             f"{name}: there is no folder {folder!r}", hint="make it first, or name another"
         )
-    if not os.access(folder, os.W_OK | os.X_OK):
+    error = _making_a_file_fails_with(folder)
+    if error is not None:
         raise KinetographError(
-            f"{name}: the folder {folder!r} cannot be written to", hint="name another folder"
+            f"{name}: the folder {folder!r} cannot be written to: {error.strerror}",
+            hint="name another folder",
         )
+
+
+def _making_a_file_fails_with(folder: str) -> OSError | None:
+    """Tried, for permissions do not tell: root has all of them, also where there is no place for files."""
+    path = os.path.join(folder, f".kinetograph-{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.unlink(path)
+    except OSError as error:
+        return error
+    return None
 
 
 def spelled(value: object) -> str:

@@ -14,7 +14,7 @@ from kinetograph.cli.summary import SummaryOptions, print_summary
 from kinetograph.errors import KinetographError
 from kinetograph.run.settings import RunSettings
 from kinetograph.session.recording import Session
-from kinetograph.trace.formats import require_known_suffix
+from kinetograph.trace.formats import usable_path
 
 __all__ = ["profile_cell"]
 
@@ -37,7 +37,7 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     __tracebackhide__ = "__ipython_bottom__"
     options = _parsed(line)
     if options["output"]:
-        require_known_suffix(options["output"])
+        options["output"] = usable_path("output", options["output"])  # the cell may change directory
     session = Session.start(RunSettings(calls=options["calls"]).config())
     try:
         with _tracebacks_left_to_the_caller(shell):

@@ -17,12 +17,13 @@ from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.settings import RunSettings
 from kinetograph.session.recording import Session
 
-__all__ = ["start"]
+__all__ = ["start", "unrecorded_fork"]
 
 _session: Session | None = None
 _directory = RunDirectory("")
 _settings = RunSettings()
 _name = ""
+_records_forks = True
 
 
 def start() -> None:
@@ -57,10 +58,20 @@ def _begin(name: str) -> None:
 
 def _begin_in_child() -> None:
     """A forked child starts with no session, and gets one of its own."""
-    if not _directory.exists:
+    if not _records_forks or not _directory.exists:
         return
     _begin(_name)
     _ask_for_the_name_of_a_worker()
+
+
+def unrecorded_fork() -> int:
+    """`os.fork` for a child of our own in a process that is recorded: it is no part of the program."""
+    global _records_forks
+    _records_forks = False
+    try:
+        return os.fork()
+    finally:
+        _records_forks = True
 
 
 def _ask_for_the_name_of_a_worker() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -15,21 +14,20 @@ from kinetograph.run.directory import RunDirectory
 from kinetograph.trace import Trace
 
 __all__ = [
+    "Collected",
     "Reading",
     "SessionFile",
     "Tell",
     "Trimmer",
+    "collect",
     "merge_session_files",
     "merged_storage",
     "session_files",
-    "trace_of",
-    "wait_until_ended",
 ]
 
 Tell = Callable[[str], None]
 """Says what is being done, to somebody who is waiting for it."""
 
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.1
 # What building a trace takes, for each byte recorded.
 _BYTES_PER_BYTE = 2.5
 
@@ -84,26 +82,14 @@ def session_files(paths: Iterable[str]) -> tuple[list[SessionFile], list[Unreada
     return sorted(files, key=lambda file: file.start_ns), unreadable
 
 
-def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> list[SessionFile]:
-    """Give the processes of the run that have outlived the program time to end; returns those that did not.
+class Collected(NamedTuple):
+    """The trace, and the processes whose recording goes on."""
 
-    Ctrl-C ends the waiting.
-    """
-    deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE_SECONDS
-    try:
-        while True:
-            running = [file for file in session_files(directory.session_files())[0] if file.is_in_use]
-            if not running or time.monotonic() >= deadline:
-                return running
-            pids = ", ".join(str(file.pid) for file in running)
-            tell(f"waiting for {len(running)} processes that are still running ({pids}); Ctrl-C to go on")
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-    except KeyboardInterrupt:
-        return [file for file in session_files(directory.session_files())[0] if file.is_in_use]
+    trace: Trace
+    running: list[SessionFile]
 
 
-def trace_of(directory: RunDirectory, tell: Tell, reading: Reading) -> Trace:
+def collect(directory: RunDirectory, tell: Tell, reading: Reading) -> Collected:
     """One trace of all session files; what could not be recorded or read is in its notes."""
     files, unreadable = session_files(directory.session_files())
     if not files:
@@ -112,14 +98,14 @@ def trace_of(directory: RunDirectory, tell: Tell, reading: Reading) -> Trace:
         )
     trace = merge_session_files(files, tell, reading)
     trace.metadata["processes"] = [_description(file) for file in files]
-    for file in files:
-        if file.is_in_use:
-            trace.add_note("running", f"process {file.pid} was still running when this trace was made")
+    running = [file for file in files if file.is_in_use]
+    for file in running:
+        trace.add_note("running", f"process {file.pid} was still running when this trace was made")
     for path, reason in unreadable:
         trace.add_note("unreadable", f"{os.path.basename(path)}: {reason}")
     for pid, reason in directory.reasons().items():
         trace.add_note("unrecorded", f"process {pid} was not recorded: {reason}")
-    return trace
+    return Collected(trace, running)
 
 
 def _why_nothing(directory: RunDirectory, unreadable: list[Unreadable]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Literal
 
 from kinetograph.errors import KinetographError
 
@@ -36,8 +37,8 @@ def _attached(option: str) -> list[str]:
     return [option[2:]] if len(option) > 2 else []
 
 
-def python_command(program: Sequence[str], *, is_module: bool) -> list[str]:
-    """This Python with the options it was given, to run a program."""
+def python_command(program: Sequence[str], form: Literal["-m", "-c"] | None = None) -> list[str]:
+    """This Python with the options it was given, to run a program: a script, a module or code."""
     if not sys.executable:
         raise KinetographError(
             "this Python does not know its own path", hint="call `python -m kinetograph run`"
@@ -45,7 +46,7 @@ def python_command(program: Sequence[str], *, is_module: bool) -> list[str]:
     flags, ours = split_interpreter_arguments(sys.orig_argv[1:])
     if not ours or ours[0] != "-m":
         flags = [kept for flag in flags if (kept := _without_isolation(flag))]
-    return [sys.executable, *flags, *(["-m"] if is_module else []), *program]
+    return [sys.executable, *flags, *([form] if form else []), *program]
 
 
 def _without_isolation(flag: str) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 from kinetograph.checks import path_text, require_bools, require_choice, require_folder, require_positive
 from kinetograph.errors import KinetographError
 from kinetograph.session.values import Value
-from kinetograph.trace.formats import require_known_suffix
+from kinetograph.trace.formats import usable_path
 
 __all__ = ["RecordOptions"]
 
@@ -76,14 +76,7 @@ class RecordOptions(Value):
         """`path` from the root, for the program may change directory; raises if it cannot be written."""
         if self.path is None:
             return None
-        path = os.path.abspath(os.fspath(self.path))
-        require_known_suffix(path)
-        require_folder("path", os.path.dirname(path))
-        if os.path.isdir(path):
-            raise KinetographError(
-                f"path: expected a file, and {path!r} is a folder", hint="name a file in it"
-            )
-        return path
+        return usable_path("path", self.path)
 
     def usable_directory(self) -> str | None:
         """`directory` from the root; raises if it cannot be written to."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
-from kinetograph.checks import path_text
+from kinetograph.checks import path_text, require_folder
 from kinetograph.errors import KinetographError
 
-__all__ = ["require_known_suffix", "saver_for", "saver_named"]
+__all__ = ["require_known_suffix", "saver_for", "saver_named", "usable_path"]
 
 Saver = Callable[[Any, str | PathLike[str]], None]
 
@@ -37,6 +37,20 @@ def saver_named(suffix: str) -> Saver:
 def require_known_suffix(path: str) -> None:
     """Raise what `saver_for` would, without importing anything."""
     _module_for(path)
+
+
+def usable_path(name: str, path: str | PathLike[str]) -> str:
+    """The path from the root. Raises before there is a trace what `save` would raise with one."""
+    import os
+
+    usable = os.path.abspath(path_text(name, path))
+    require_known_suffix(usable)
+    require_folder(name, os.path.dirname(usable))
+    if os.path.isdir(usable):
+        raise KinetographError(
+            f"{name}: expected a file, and {usable!r} is a folder", hint="name a file in it"
+        )
+    return usable
 
 
 def _module_for(name: str) -> str:

@@ -42,5 +42,5 @@ def test_the_program_gets_our_flags_but_not_those_that_keep_our_script_apart(
     monkeypatch: pytest.MonkeyPatch, ours: list[str], flags: list[str]
 ) -> None:
     monkeypatch.setattr(sys, "orig_argv", ours)
-    assert python_command(["app.py"], is_module=False) == [sys.executable, *flags, "app.py"]
-    assert python_command(["app"], is_module=True)[-2:] == ["-m", "app"]
+    assert python_command(["app.py"]) == [sys.executable, *flags, "app.py"]
+    assert python_command(["app"], "-m")[-2:] == ["-m", "app"]
