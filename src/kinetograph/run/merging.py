@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
-from kinetograph.run.collect import Reading, Tell, merge_session_files, merged_storage, session_files
+from kinetograph.run.collect import Reading, Tell, merge_session_files, session_files
 from kinetograph.run.directory import SESSION_SUFFIX
 from kinetograph.trace import Trace, load
 
@@ -47,7 +47,8 @@ def merge_sources(sources: Sequence[str], output: str, memory_limit_bytes: int, 
     named = [source for source in sources if source not in (*folders, *sessions)]
     found = [path for folder in folders for path in _trace_files(folder, output)]
     paths = list({os.path.realpath(path): path for path in [*named, *found]}.values())
-    storage = merged_storage(sum(map(_built_bytes, paths)), memory_limit_bytes, _folder_of(output))
+    is_large = sum(map(_built_bytes, paths)) > memory_limit_bytes / 5
+    storage = os.path.dirname(os.path.abspath(output)) if is_large else ""
     failures = _Failures([*named, *sessions])
     traces = [*_loaded(paths, storage, failures, tell)]
     for paths in (sessions, *map(_session_files, folders)):
@@ -74,10 +75,6 @@ class _Failures:
         if path in self._named:
             raise error
         self.texts.append(str(error).splitlines()[0])
-
-
-def _folder_of(path: str) -> str:
-    return os.path.dirname(os.path.abspath(path))
 
 
 def _trace_files(directory: str, output: str) -> list[str]:
