@@ -165,3 +165,17 @@ def test_wrong_options_are_told_before_the_program_starts(
     )
     assert (done.stdout, done.returncode) in [("", 1), ("", 2)]
     assert expected in done.stderr
+
+
+@pytest.mark.parametrize("form", ["script", "module"])
+def test_samples_name_the_program_as_calls_do(tmp_path: Path, form: str) -> None:
+    (tmp_path / "app.py").write_text(
+        "import time\n"
+        "def busy():\n"
+        "    end = time.monotonic() + 1\n"
+        "    while time.monotonic() < end: pass\n"
+        "busy()\n"
+    )
+    program = ["app.py"] if form == "script" else ["-m", "app"]
+    recorded(tmp_path / "trace.json", *program, options=("--sample", 500), cwd=tmp_path)
+    assert {"app.py(1): <module>", "app.py(2): busy"} <= set(kg.load(tmp_path / "trace.json").names)

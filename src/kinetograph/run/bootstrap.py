@@ -9,10 +9,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from kinetograph import _native
-from kinetograph.run.command import split_interpreter_arguments
+from kinetograph.run.command import program_folder, split_interpreter_arguments
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.settings import RunSettings
 from kinetograph.session.recording import Session
@@ -40,10 +41,28 @@ def start() -> None:
     except Exception as error:
         _leave_reason(error)
         return
-    _begin(_name)
+    with _path_of_the_program():
+        _begin(_name)
     # First of all functions at exit, and so the last one that is called.
     atexit.register(_native.mark_end)
     os.register_at_fork(after_in_child=_begin_in_child)
+
+
+@contextmanager
+def _path_of_the_program() -> Iterator[None]:
+    """`sys.path` with the folder that Python puts in front of it only after us.
+
+    Samples are named by what the path is now. At its end, where it hides no module from us.
+    """
+    folder = program_folder(sys.orig_argv)
+    if folder is None or folder in sys.path:
+        yield
+        return
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
 
 
 def _begin(name: str) -> None:
