@@ -30,6 +30,8 @@ class ProfileOutputs:
         self.preset_metadata: dict[str, str] = {}
         self._metadata: dict[str, str] = {}
         self._traces: list[Trace] = []
+        self._joined: Trace | None = None
+        """All of them in one, once somebody has asked for it."""
 
     @property
     def trace(self) -> Trace:
@@ -113,13 +115,16 @@ class ProfileOutputs:
         if not self.acc_events:
             self._traces.clear()
         self._traces.append(trace)
+        self._joined = None
 
     def _reported(self) -> Trace:
         if not self.acc_events or len(self._traces) < 2:
             return self.trace
-        from kinetograph.session.reports import together
+        if self._joined is None:
+            from kinetograph.session.reports import together
 
-        return together(self._traces)
+            self._joined = together(self._traces)
+        return self._joined
 
 
 def _checked_json(key: str, value: str) -> str:

@@ -578,6 +578,21 @@ def test_kept_events_keep_their_place_and_arguments() -> None:
     assert all("worker" in event.track.name for event in found)
 
 
+def test_cycles_are_joined_on_their_threads_and_without_looking_at_each_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prof = stepped(4, schedule=kg.schedule(**EVERY_STEP), acc_events=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(kg.Trace, "events", property(lambda _trace: pytest.fail("looks at events")))
+        patch.setattr(kg.Event, "__init__", lambda *_: pytest.fail("makes an event"))
+        assert len(prof.key_averages()) == 3
+    events = prof.events()
+    assert {event.track for event in events} == {prof.trace.events[0].track}
+    assert events[0].track.tid == threading.get_native_id()
+    assert [event.start_ns for event in events] == sorted(event.start_ns for event in events)
+    assert prof.events()[0].trace is events[0].trace
+
+
 def test_the_profiler_attribute_is_the_cycle() -> None:
     prof = kg.profile()
     assert prof.profiler is None
