@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.session.ranks import rank_from_environment
 from kinetograph.trace.formats import usable_path
 
@@ -39,7 +39,7 @@ def _is_told_apart(template: str) -> bool:
 def _value(values: dict[str, str], name: str, template: str) -> str:
     if name not in values:
         known = " ".join(f"{{{known}}}" for known in values)
-        raise KinetographError(
+        raise UsageError(
             f"output: {{{name}}} in {template!r} means nothing", hint=f"these are filled in: {known}"
         )
     return values[name]

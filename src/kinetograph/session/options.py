@@ -6,7 +6,7 @@ import os
 from typing import Literal
 
 from kinetograph.checks import path_text, require_bools, require_choice, require_folder, require_positive
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.session.values import Value
 from kinetograph.trace.formats import usable_path
 
@@ -58,11 +58,11 @@ class RecordOptions(Value):
 
     def _require_ring(self, name: str) -> None:
         if self.mode != "ring":
-            raise KinetographError(f"{name} needs mode='ring', got {self.mode!r}", hint="pass mode='ring'")
+            raise UsageError(f"{name} needs mode='ring', got {self.mode!r}", hint="pass mode='ring'")
 
     def _require_within_limit(self, ring_bytes: int) -> None:
         if ring_bytes > self.memory_limit_bytes:
-            raise KinetographError(
+            raise UsageError(
                 f"ring_bytes={ring_bytes} is more than memory_limit_bytes={self.memory_limit_bytes}",
                 hint="raise memory_limit_bytes as well",
             )

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from kinetograph.checks import require_callable, require_text
-from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.errors import NotAvailable, StateError, UsageError
 from kinetograph.trace.json_text import encodable, from_json, to_json
 from kinetograph.trace.trace import require_free_key
 
@@ -37,7 +37,7 @@ class ProfileOutputs:
     def trace(self) -> Trace:
         """The trace of the last cycle that was finished."""
         if not self._traces:
-            raise KinetographError(
+            raise StateError(
                 "this profile has finished no trace yet", hint="ask after stop(), or in on_trace_ready"
             )
         return self._traces[-1]
@@ -132,7 +132,7 @@ def _checked_json(key: str, value: str) -> str:
     try:
         return to_json(from_json(value))
     except ValueError as error:
-        raise KinetographError(
+        raise UsageError(
             f"metadata[{key!r}]: expected JSON, got {value[:200]!r}: {error}",
             hint="add_metadata takes any text; json.dumps makes JSON of other values",
         ) from None

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from kinetograph.checks import path_text, require_folder
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 
 __all__ = ["require_known_suffix", "saver_for", "saver_named", "usable_path"]
 
@@ -47,9 +47,7 @@ def usable_path(name: str, path: str | PathLike[str]) -> str:
     require_known_suffix(usable)
     require_folder(name, os.path.dirname(usable))
     if os.path.isdir(usable):
-        raise KinetographError(
-            f"{name}: expected a file, and {usable!r} is a folder", hint="name a file in it"
-        )
+        raise UsageError(f"{name}: expected a file, and {usable!r} is a folder", hint="name a file in it")
     return usable
 
 
@@ -58,7 +56,7 @@ def _module_for(name: str) -> str:
         if name.endswith(suffix):
             return module
     known = ", ".join([*_SAVERS][:-1]) + " or " + [*_SAVERS][-1]
-    raise KinetographError(
+    raise UsageError(
         f"cannot write {name!r}: expected a path that ends in {known}", hint=f"name it {name + '.json'!r}"
     )
 

@@ -353,10 +353,29 @@ def test_a_handler_may_wait_for_a_thread_that_steps() -> None:
 # ---- wrong order
 
 
-@pytest.mark.parametrize("method", ["step", "stop"])
-def test_nothing_can_be_done_with_a_profile_that_never_started(method: str) -> None:
-    with pytest.raises(kg.KinetographError, match="never started"):
-        getattr(kg.profile(), method)()
+def test_a_profile_that_never_started_cannot_be_stopped() -> None:
+    # PyTorch asserts it.
+    with pytest.raises(AssertionError, match="never started") as caught:
+        kg.profile().stop()
+    assert isinstance(caught.value, kg.StateError)
+
+
+def test_steps_of_a_profile_that_never_started_are_told_of_and_do_nothing() -> None:
+    prof = kg.profile(schedule=kg.schedule(**EVERY_STEP))
+    with pytest.warns(UserWarning, match="never started") as caught:
+        prof.step()
+    assert caught[0].filename == __file__
+    assert (prof.step_num, prof.profiler) == (0, None)
+
+
+def test_the_low_level_profile_starts_and_stops_as_pytorchs() -> None:
+    prof = kg._KinetoProfile(activities={kg.ProfilerActivity.CPU})
+    prof.start()
+    kg.mark("here")
+    prof.stop()
+    assert [event.name for event in prof.events()] == ["here"]
+    with pytest.raises(kg.StateError, match="no trace"):
+        prof.stop()
 
 
 def test_starting_twice_is_an_error_and_leaves_the_first() -> None:
