@@ -99,3 +99,38 @@ def test_a_run_inside_a_run_takes_no_process_out_of_it(tmp_path: Path) -> None:
         event.name for event in scopes(kg.load(inner))
     ]
     assert list(kept.iterdir()) == []
+
+
+in_small_tmpfs = 'mkdir -p $0/disk && mount -t tmpfs -o size=$1 none $0/disk && shift && exec "$@" '
+
+
+def run_on_small_disk(folder: Path, size: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """`kinetograph` in a mount namespace of its own, with a disk of this size at `folder`/disk."""
+    command = ["unshare", "--mount", "--map-root-user", "bash", "-c", in_small_tmpfs, str(folder), size]
+    can_mount = subprocess.run([*command, "true"], capture_output=True)
+    if can_mount.returncode != 0:
+        pytest.skip(f"cannot mount a tmpfs here: {can_mount.stderr.decode().strip()}")
+    kinetograph = [sys.executable, "-m", "kinetograph", *map(str, arguments)]
+    return subprocess.run([*command, *kinetograph], capture_output=True, text=True, timeout=60)
+
+
+def test_a_full_disk_where_the_trace_should_go_leaves_what_was_recorded(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    options = ("-o", tmp_path / "disk" / "trace.json", "--session-dir", kept)
+    done = run_on_small_disk(tmp_path, "16k", "run", *options, ENDS, "sys.exit")
+    assert done.returncode == 3
+    (directory,) = kept.iterdir()
+    assert "No space left on device" in done.stderr
+    assert done.stderr.endswith(f"kinetograph recover {directory}\n")
+    target = tmp_path / "disk" / "recovered.json"
+    done = run_on_small_disk(tmp_path, "16k", "recover", directory, "-o", target)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "No space left on device" in done.stderr
+
+
+def test_a_full_disk_where_the_run_should_record_is_told_before_the_program_starts(tmp_path: Path) -> None:
+    options = ("-o", tmp_path / "trace.json", "--session-dir", tmp_path / "disk")
+    done = run_on_small_disk(tmp_path, "1m", "run", *options, "-c", "print('has run')")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the disk is full" in done.stderr

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
-from kinetograph.errors import KinetographError
+from kinetograph.errors import KinetographError, UsageError
 from kinetograph.run.collect import Collected, Reading, Tell, Trimmer, collect
 from kinetograph.run.command import python_command
 from kinetograph.run.directory import VARIABLE, RunDirectory, outer_run
@@ -23,6 +23,10 @@ from kinetograph.session.ranks import rank_from_environment
 from kinetograph.session.recording import describe
 
 __all__ = ["ProgramRun", "made_trace"]
+
+# The file of a process is made so large at once.
+_LEAST_FREE_BYTES = 8 << 20
+_ANOTHER_DIRECTORY = "name another directory with --session-dir"
 
 
 class ProgramRun:
@@ -49,8 +53,7 @@ class ProgramRun:
         outer = outer_run()
         self.is_inner = outer is not None
         """Whether another run wants what this one records: its files then lie, and stay, with that one's."""
-        self.directory = RunDirectory(_make_directory(parent if outer is None else outer.path))
-        self.directory.write_settings(settings.to_json())
+        self.directory = _make_directory(parent if outer is None else outer.path, settings)
 
     def start_and_wait(self) -> Ending:
         try:
@@ -84,17 +87,30 @@ def made_trace(
     return collected
 
 
-def _make_directory(parent: str | None) -> str:
+def _make_directory(parent: str | None, settings: RunSettings) -> RunDirectory:
     """Only this user may read what a program does."""
     if parent is None:
         parent = os.path.join(tempfile.gettempdir(), f"kinetograph-{os.getuid()}")
         with suppress(FileExistsError):
             os.mkdir(parent, 0o700)
         if os.lstat(parent).st_uid != os.getuid():
-            raise KinetographError(f"{parent} belongs to another user", hint="name one with --session-dir")
+            raise UsageError(f"{parent} belongs to another user", hint="name one with --session-dir")
+    _require_room(parent)
+    prefix = f"run-{time.strftime('%Y%m%d-%H%M%S')}-"
     try:
         # From the root: the program may change its directory before its children look for ours.
-        prefix = f"run-{time.strftime('%Y%m%d-%H%M%S')}-"
-        return os.path.abspath(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        directory = RunDirectory(os.path.abspath(tempfile.mkdtemp(prefix=prefix, dir=parent)))
+        directory.write_settings(settings.to_json())
     except OSError as error:
-        raise KinetographError(f"cannot make a directory in {parent}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot keep what is recorded in {parent}: {error.strerror}", hint=_ANOTHER_DIRECTORY
+        ) from error
+    return directory
+
+
+def _require_room(parent: str) -> None:
+    free = os.statvfs(parent)
+    if free.f_bavail * free.f_frsize < _LEAST_FREE_BYTES:
+        raise UsageError(
+            f"cannot keep what is recorded in {parent}: the disk is full", hint=_ANOTHER_DIRECTORY
+        )
