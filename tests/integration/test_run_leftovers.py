@@ -19,7 +19,8 @@ ENDS = PROGRAMS / "ends.py"
 
 
 def test_a_child_that_is_still_starting_when_the_program_ends_is_waited_for(tmp_path: Path) -> None:
-    done = recorded(tmp_path / "trace.json", PROGRAMS / "leaves_a_starting_child.py")
+    options = ("--wait", 50)
+    done = recorded(tmp_path / "trace.json", PROGRAMS / "leaves_a_starting_child.py", options=options)
     assert (done.returncode, done.stderr) == (5, b"")
     found = kg.load(tmp_path / "trace.json")
     assert [event.name for event in scopes(found)] == ["late"]

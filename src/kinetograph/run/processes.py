@@ -22,6 +22,8 @@ class Member(NamedTuple):
     name: str
     """Of its executable."""
     age_seconds: float
+    is_busy: bool
+    """Runs or would, as a process does that starts; one that waits for something has started."""
 
     @property
     def is_python(self) -> bool:
@@ -52,4 +54,5 @@ def _described(pid: str) -> Member:
         fields = file.read().rpartition(b")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
-    return Member(int(pid), os.path.basename(os.readlink(f"/proc/{pid}/exe")), age)
+    name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    return Member(int(pid), name, age, is_busy=fields[0] in (b"R", b"D"))

@@ -7,6 +7,7 @@ import time
 from kinetograph.run.collect import SessionFile, Tell
 from kinetograph.run.directory import RunDirectory
 from kinetograph.run.processes import Member, members
+from kinetograph.trace.words import counted
 
 __all__ = ["silent_processes", "starting_processes", "wait_until_ended"]
 
@@ -25,7 +26,7 @@ def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> Non
         if not pids:
             return
         told = ", ".join(map(str, sorted(pids)))
-        tell(f"waiting for {len(pids)} processes that are still running ({told}); Ctrl-C to go on")
+        tell(f"waiting for {counted(len(pids), 'process')} still running ({told}); Ctrl-C to go on")
         time.sleep(min(pause, max(0, deadline - time.monotonic())))
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
@@ -37,8 +38,10 @@ def starting_processes(directory: RunDirectory, recording: set[int]) -> list[Mem
 
 
 def _is_starting(process: Member) -> bool:
-    limit = _PYTHON_STARTS_SECONDS if process.is_python else _OTHERS_START_SECONDS
-    return process.age_seconds < limit
+    if not process.is_python:
+        return process.age_seconds < _OTHERS_START_SECONDS
+    # On a machine with much to do it may take longer.
+    return process.age_seconds < _PYTHON_STARTS_SECONDS or process.is_busy
 
 
 def silent_processes(directory: RunDirectory, recorded: set[int]) -> list[Member]:
