@@ -6,6 +6,7 @@
 #include "bind/text.h"
 #include "bind/trace.h"
 #include "bind/trace_object.h"
+#include "trace/join.h"
 #include "trace/merge.h"
 
 namespace nb = nanobind;
@@ -20,6 +21,12 @@ void append(trace::Merger& merger, TraceObject& source, nb::str whose, nb::str h
     const trace::Merger::Origin origin{from_python(whose), from_python(host), is_labelled};
     const WithoutGil unlocked;
     merger.append(reading.trace(), origin);
+}
+
+void join(trace::Joiner& joiner, TraceObject& source) {
+    const TraceObject::Writing reading(source);
+    const WithoutGil unlocked;
+    joiner.append(reading.trace());
 }
 
 }  // namespace
@@ -39,6 +46,20 @@ void bind_merge(nb::module_& module) {
                  "None"))
         .def(
             "finish", [](trace::Merger& self) { return wrap_trace(self.finish()); },
+            nb::sig("def finish(self) -> Trace"));
+    nb::class_<trace::Joiner>(module, "TraceJoiner",
+                              "The same for traces of one process, recorded one after another.")
+        .def(nb::init<>())
+        .def("append", &join, "trace"_a, nb::sig("def append(self, trace: Trace) -> None"))
+        .def(
+            "finish",
+            [](trace::Joiner& self) {
+                trace::Trace joined = [&] {
+                    const WithoutGil unlocked;
+                    return self.finish();
+                }();
+                return wrap_trace(std::move(joined));
+            },
             nb::sig("def finish(self) -> Trace"));
 }
 

@@ -8,9 +8,22 @@
 """
 
 from kinetograph import kineto
-from kinetograph.errors import KinetographError, NotAvailable, TraceFormatError
+from kinetograph.errors import (
+    ArgumentError,
+    KinetographError,
+    NotAvailable,
+    StateError,
+    TraceFormatError,
+    UsageError,
+)
 from kinetograph.jupyter import load_ipython_extension
-from kinetograph.session.activity import ActivityType, ProfilerActivity, features, supported_activities
+from kinetograph.session.activity import (
+    ActivityType,
+    ProfilerActivity,
+    features,
+    kineto_available,
+    supported_activities,
+)
 from kinetograph.session.config import (
     CallOptions,
     ExperimentalConfig,
@@ -18,6 +31,7 @@ from kinetograph.session.config import (
     ProfilerState,
     RecordOptions,
 )
+from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.later import (
     ExecutionTraceObserver,
     emit_itt,
@@ -47,13 +61,18 @@ from kinetograph.session.report import report_event, report_memory_usage
 from kinetograph.session.result import ProfilerResult
 from kinetograph.session.schedule import ProfilerAction, schedule
 from kinetograph.session.scopes import counter, mark, record_function, scope
+from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.session.tensorboard import tensorboard_trace_handler
 from kinetograph.trace import DeviceType, Event, EventKind, KinetoEvent, RecordScope, Trace, load
 
 __version__ = "0.1.0"
 
+# PyTorch's spelling of these.
+_ExperimentalConfig, _KinetoProfile = ExperimentalConfig, KinetoProfile
+
 __all__ = [
     "ActivityType",
+    "ArgumentError",
     "CallOptions",
     "DeviceType",
     "Event",
@@ -61,6 +80,8 @@ __all__ = [
     "ExecutionTraceObserver",
     "ExperimentalConfig",
     "KinetoEvent",
+    "KinetoProfile",
+    "KinetoStepTracker",
     "KinetographError",
     "NotAvailable",
     "ProfilerAction",
@@ -71,8 +92,10 @@ __all__ = [
     "RecordFunction",
     "RecordOptions",
     "RecordScope",
+    "StateError",
     "Trace",
     "TraceFormatError",
+    "UsageError",
     "add_global_callback",
     "add_thread_local_callback",
     "counter",
@@ -86,6 +109,7 @@ __all__ = [
     "is_profiler_enabled_in_main_thread",
     "itt",
     "kineto",
+    "kineto_available",
     "load",
     "load_ipython_extension",
     "mark",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from kinetograph.errors import KinetographError
+from kinetograph.errors import ArgumentError, KinetographError, UsageError
 
 __all__ = [
     "path_text",
@@ -52,15 +52,17 @@ def require_text(name: str, value: object, *, hint: str | None = None) -> None:
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise _wrong(name, " or ".join(map(repr, choices)), value)
+        raise _wrong(name, " or ".join(map(repr, choices)), value, error=UsageError)
 
 
 def require_positive(name: str, value: object, kinds: tuple[type, ...], unit: str, *, most: int) -> None:
     """`kinds` are the number types allowed; bool is none of them although Python calls it an int."""
-    if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0:  # type: ignore[operator]
+    if not isinstance(value, kinds) or isinstance(value, bool):
         raise _wrong(name, f"a positive number of {unit}", value)
+    if not value > 0:  # type: ignore[operator]
+        raise _wrong(name, f"a positive number of {unit}", value, error=UsageError)
     if value > most:  # type: ignore[operator]
-        raise _wrong(name, f"at most {most} {unit}", value)
+        raise _wrong(name, f"at most {most} {unit}", value, error=UsageError)
 
 
 def require_int(name: str, value: object, least: int, most: int, *, hint: str) -> int:
@@ -70,7 +72,7 @@ def require_int(name: str, value: object, least: int, most: int, *, hint: str) -
     except TypeError:
         raise _wrong(name, "a whole number", value, hint) from None
     if not least <= number <= most:
-        raise _wrong(name, f"{least} to {most}", value, hint)
+        raise _wrong(name, f"{least} to {most}", value, hint, error=UsageError)
     return number
 
 
@@ -102,10 +104,11 @@ def text_tuple(name: str, value: object) -> tuple[str, ...]:
 
 def path_text(name: str, value: object, *, or_none: bool = False) -> str:
     """The path as a string that the system can take."""
-    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    text: object = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or not _is_encodable(text):
         hint = f"leave {name} out" if or_none else "pass a str or a pathlib.Path"
-        raise _wrong(name, "a path or None" if or_none else "a path", value, hint)
+        error = ArgumentError if text is None else UsageError
+        raise _wrong(name, "a path or None" if or_none else "a path", value, hint, error=error)
     return text
 
 
@@ -119,13 +122,24 @@ def _is_encodable(path: str) -> bool:
 def require_folder(name: str, folder: str) -> None:
     """That files can be made in it."""
     if not os.path.isdir(folder):
-        raise KinetographError(
-            f"{name}: there is no folder {folder!r}", hint="make it first, or name another"
+        raise UsageError(f"{name}: there is no folder {folder!r}", hint="make it first, or name another")
+    error = _making_a_file_fails_with(folder)
+    if error is not None:
+        raise UsageError(
+            f"{name}: the folder {folder!r} cannot be written to: {error.strerror}",
+            hint="name another folder",
         )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise KinetographError(
-            f"{name}: the folder {folder!r} cannot be written to", hint="name another folder"
-        )
+
+
+def _making_a_file_fails_with(folder: str) -> OSError | None:
+    """Tried, for permissions do not tell: root has all of them, also where there is no place for files."""
+    path = os.path.join(folder, f".kinetograph-{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.unlink(path)
+    except OSError as error:
+        return error
+    return None
 
 
 def spelled(value: object) -> str:
@@ -136,11 +150,18 @@ def spelled(value: object) -> str:
         return f"<{type(value).__name__} without a repr>"
 
 
-def _wrong(name: str, expected: str, value: object, hint: str | None = None) -> KinetographError:
+def _wrong(
+    name: str,
+    expected: str,
+    value: object,
+    hint: str | None = None,
+    *,
+    error: type[KinetographError] = ArgumentError,
+) -> KinetographError:
     got = spelled(value)
     if len(got) > _LONGEST_VALUE:
         got = f"{got[:_LONGEST_VALUE]}..."
-    return KinetographError(
+    return error(
         f"{name}: expected {expected}, got {got} ({type(value).__name__})",
         hint=hint or f"leave {name.partition('[')[0]} out to get its default",
     )

@@ -5,7 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["KinetographError", "NotAvailable", "TraceFormatError", "warn_program"]
+__all__ = [
+    "ArgumentError",
+    "KinetographError",
+    "NotAvailable",
+    "StateError",
+    "TraceFormatError",
+    "UsageError",
+    "warn_program",
+]
 
 
 class KinetographError(Exception):
@@ -14,6 +22,18 @@ class KinetographError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(f"{message}\nhint: {hint}" if hint else message)
         self.hint = hint
+
+
+class ArgumentError(KinetographError, TypeError):
+    """An argument of the wrong type."""
+
+
+class UsageError(KinetographError, ValueError):
+    """An argument of the right type that cannot be meant."""
+
+
+class StateError(KinetographError, RuntimeError, AssertionError):
+    """A call that comes too early or too late. Where PyTorch has one, it fails an assertion."""
 
 
 class NotAvailable(KinetographError):  # noqa: N818  (a state, not a fault)

@@ -55,6 +55,22 @@ def test_the_trace_is_written_when_asked_for(shell: Any, tmp_path: Path) -> None
     assert [event.name for event in kg.load(tmp_path / "cell.json.gz").events] == ["load"]
 
 
+def test_what_runs_the_cell_is_not_shown(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "%%kinetograph --top 10000\nimport json\ndef mine():\n    json.dumps([])\nmine()"
+    assert shell.run_cell(code).success
+    told = capsys.readouterr().out
+    assert re.search(r"\): mine$", told, flags=re.MULTILINE)
+    assert re.search(r"json/__init__.py\(\d+\): dumps$", told, flags=re.MULTILINE)
+    assert not re.search(r" (IPython|ipykernel|traitlets)/", told)
+    # Of the cells, the one with the magic is not shown, the one inside is.
+    assert len(re.findall(r"^.* <?ipython-input.*: <module>$", told, flags=re.MULTILINE)) == 1
+
+
+def test_the_trace_is_written_where_the_cell_began(shell: Any, tmp_path: Path) -> None:
+    shell.run_cell("%%kinetograph -o cell.json\nimport os\nos.chdir('/')")
+    assert (tmp_path / "cell.json").exists()
+
+
 def test_an_error_of_the_cell_is_shown_once_and_without_our_frames(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,7 +93,9 @@ def test_await_works_at_the_top_of_a_cell(shell: Any) -> None:
     assert shell.user_ns["slept"]
 
 
-@pytest.mark.parametrize("line", ["--sort-by colour", "--no-such-option", "-o trace.xml", "'"])
+@pytest.mark.parametrize(
+    "line", ["--sort-by colour", "--no-such-option", "-o trace.xml", "-o nowhere/x.json", "'"]
+)
 def test_wrong_options_are_told(shell: Any, line: str) -> None:
     result = shell.run_cell(f"%%kinetograph {line}\nraise AssertionError('not run')")
     assert isinstance(result.error_in_exec, kg.KinetographError)

@@ -38,6 +38,29 @@ def test_a_module_sees_the_same(trace: Path) -> None:
     assert recorded(trace, *module, cwd=PROGRAMS) == python(*module, cwd=PROGRAMS)
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        ["-mlooks_around", "2", "-m"],
+        ["-c", "import sys; print(sys.argv, __name__, sys.path[0])", "-o", "--top", "--", "-m"],
+        ["-cimport sys; print(sys.argv, __name__, sys.path[0])", "-c"],
+    ],
+    ids=["module attached", "code", "code attached"],
+)
+def test_a_program_given_in_the_other_ways_of_python_sees_the_same(trace: Path, program: list[str]) -> None:
+    assert recorded(trace, *program, cwd=PROGRAMS) == python(*program, cwd=PROGRAMS)
+    assert kg.load(trace).processes
+
+
+def test_a_relative_session_directory_is_found_from_wherever_the_program_goes(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    code = "import os, subprocess, sys; os.chdir('/'); subprocess.run([sys.executable, '-c', ''])"
+    options = ("--session-dir", "kept")
+    assert recorded(tmp_path / "trace.json", "-c", code, options=options, cwd=tmp_path).returncode == 0
+    assert len(kg.load(tmp_path / "trace.json").processes) == 2
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
 @pytest.mark.parametrize("form", ["package", "folder", "zip"])
 def test_packages_folders_and_archives_run_by_their_main(trace: Path, tmp_path: Path, form: str) -> None:
     folder = tmp_path / "packaged"
@@ -142,3 +165,17 @@ def test_wrong_options_are_told_before_the_program_starts(
     )
     assert (done.stdout, done.returncode) in [("", 1), ("", 2)]
     assert expected in done.stderr
+
+
+@pytest.mark.parametrize("form", ["script", "module"])
+def test_samples_name_the_program_as_calls_do(tmp_path: Path, form: str) -> None:
+    (tmp_path / "app.py").write_text(
+        "import time\n"
+        "def busy():\n"
+        "    end = time.monotonic() + 1\n"
+        "    while time.monotonic() < end: pass\n"
+        "busy()\n"
+    )
+    program = ["app.py"] if form == "script" else ["-m", "app"]
+    recorded(tmp_path / "trace.json", *program, options=("--sample", 500), cwd=tmp_path)
+    assert {"app.py(1): <module>", "app.py(2): busy"} <= set(kg.load(tmp_path / "trace.json").names)

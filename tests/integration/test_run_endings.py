@@ -99,8 +99,14 @@ def test_killing_the_program_from_outside_ends_the_launcher_by_the_same_signal(
 
 
 def child_of(pid: int) -> int:
-    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return int(child)
+    """The program; what the launcher has forked for itself goes by its own command line."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    (program,) = (child for child in children if command_line(child) != command_line(pid))
+    return int(program)
+
+
+def command_line(pid: int | str) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_a_signal_sent_to_the_launcher_reaches_the_program_once(tmp_path: Path) -> None:
@@ -111,6 +117,47 @@ def test_a_signal_sent_to_the_launcher_reaches_the_program_once(tmp_path: Path) 
         assert process.stdout.readline() == f"{name}\n"
     assert process.stdout.read() == ""
     assert process.wait(timeout=30) == 7
+
+
+def test_a_signal_sent_to_the_process_group_reaches_the_program_once(tmp_path: Path) -> None:
+    process = started(PROGRAMS / "handles_signals.py", trace=tmp_path / "trace.json", start_new_session=True)
+    assert process.stdout is not None
+    for name in ("SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGQUIT", "SIGRTMIN", "SIGUSR1"):
+        os.killpg(process.pid, getattr(signal, name))
+        assert process.stdout.readline() == f"{name}\n"
+    process.terminate()
+    assert process.stdout.read() == "SIGTERM\n"
+    assert process.wait(timeout=30) == 7
+
+
+def test_a_signal_sent_to_the_launcher_and_at_once_to_its_group_reaches_the_program_once(
+    tmp_path: Path,
+) -> None:
+    """As `timeout` does it."""
+    process = started(PROGRAMS / "handles_signals.py", trace=tmp_path / "trace.json", start_new_session=True)
+    process.send_signal(signal.SIGUSR1)
+    os.killpg(process.pid, signal.SIGUSR1)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "SIGUSR1\n"
+    process.terminate()
+    assert process.stdout.read() == "SIGTERM\n"
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=["launcher", "group"])
+def test_real_time_signals_keep_their_number(tmp_path: Path, to_group: bool) -> None:
+    process = started(PROGRAMS / "counts_signals.py", trace=tmp_path / "trace.json", start_new_session=True)
+    for _ in range(20):
+        (os.killpg if to_group else os.kill)(process.pid, signal.SIGRTMIN + 3)
+    process.terminate()
+    assert process.communicate(timeout=30)[0] == "20\n"
+
+
+def test_the_launcher_leaves_no_process_behind(tmp_path: Path) -> None:
+    process = started(PROGRAMS / "handles_signals.py", trace=tmp_path / "trace.json")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.terminate()
+    process.communicate(timeout=30)
+    wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "their end")
 
 
 def test_the_launcher_dies_by_sigterm_when_the_program_does(tmp_path: Path) -> None:

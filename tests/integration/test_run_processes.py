@@ -138,11 +138,3 @@ def test_a_ring_keeps_only_the_newest(trace: Path, tmp_path: Path) -> None:
     )
     recorded(trace, program, options=("--ring", "0.5"))
     assert [event.name for event in scopes(kg.load(trace))] == ["new"]
-
-
-def test_a_run_inside_a_run_gives_two_traces(tmp_path: Path) -> None:
-    inner, outer = tmp_path / "inner.json", tmp_path / "outer.json"
-    arguments = ("-m", "kinetograph", "run", "-q", "-o", inner, WORKERS, "fork")
-    assert recorded(outer, *arguments).returncode == 0
-    assert len(scopes_by_process(kg.load(inner))) == 2
-    assert kg.load(outer).processes[0].name == "python -m kinetograph"

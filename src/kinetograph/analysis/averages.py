@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from kinetograph.analysis.average import FIELDS, Average
 from kinetograph.checks import require_bool, require_int
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.trace import DeviceType, Event, Trace
 from kinetograph.trace.words import counted, key_of
 
@@ -173,6 +174,17 @@ class Averages(Sequence[Average]):
         """A dict of plain values per row: for a data frame, or for JSON."""
         return [average.to_row() for average in self]
 
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Write folded stacks of the whole trace, for flame graphs."""
+        self.trace.events.export_stacks(path, metric)
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return self.trace.events.supported_export_stacks_metrics()
+
+    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+        """Write the trace that the rows were made of as Chrome JSON; `.gz` compresses."""
+        self.trace.events.export_chrome_trace(path)
+
     def key_averages(self, *_args: object, **_options: object) -> Averages:
         """Itself: so that what takes events takes averages too."""
         return self
@@ -235,7 +247,7 @@ def sort_name(sort_by: object) -> str:
     for device in _DEVICE_NAMES:
         name = name.replace(f"{device}_", "device_")
     if name not in SORT_KEYS:
-        raise KinetographError(
+        raise UsageError(
             f"sort_by: expected a column, got {sort_by!r}", hint=f"the columns are {', '.join(SORT_KEYS)}"
         )
     return name

@@ -28,7 +28,7 @@ VERBS = {
     "demo": Verb("demo", "Profile a small program and show what comes out."),
     "summary": Verb("summary", "Print where the time went in TRACE."),
     "convert": Verb("convert", "Rewrite trace A as B, in the format of B's suffix."),
-    "merge": Verb("merge", "Make one trace of those in DIR."),
+    "merge": Verb("merge", "Make one trace of several."),
     "view": Verb("view", "Open TRACE in Perfetto's UI, in the browser."),
     "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),

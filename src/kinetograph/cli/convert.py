@@ -8,7 +8,7 @@ import click
 
 from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.trace import load
-from kinetograph.trace.formats import saver_for
+from kinetograph.trace.formats import usable_path
 
 __all__ = ["convert"]
 
@@ -25,5 +25,5 @@ def convert(source: Path, target: Path) -> None:
     Example:
       kinetograph convert trace.json trace.pftrace
     """
-    saver_for(target)  # a wrong suffix is told before a large file is read
+    usable_path("output", target)  # what is wrong with it is told before a large file is read
     load(stdin_for_dash(source)).save(target)

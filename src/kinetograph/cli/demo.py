@@ -32,9 +32,9 @@ def demo(output: Path) -> None:
     import kinetograph as kg
     from kinetograph.cli.demo_program import run_pipeline
     from kinetograph.cli.summary import print_summary
-    from kinetograph.trace.formats import saver_for
+    from kinetograph.trace.formats import usable_path
 
-    saver_for(output)  # a wrong suffix is told before anything runs
+    usable_path("output", output)  # what is wrong with it is told before anything runs
     kg.enable_profiler(kg.ProfilerConfig(), {kg.ActivityType.CPU}, all_threads=True)
     try:
         run_pipeline()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import click
@@ -14,9 +16,21 @@ from kinetograph.cli.summary import SummaryOptions, print_summary
 from kinetograph.errors import KinetographError
 from kinetograph.run.settings import RunSettings
 from kinetograph.session.recording import Session
-from kinetograph.trace.formats import require_known_suffix
+from kinetograph.trace.formats import usable_path
 
 __all__ = ["profile_cell"]
+
+# What runs a cell, and is not what the cell does.
+_NOTEBOOK = (
+    "IPython",
+    "ipykernel",
+    "ipykernel_launcher",
+    "jupyter_client",
+    "runpy",
+    "tornado",
+    "traitlets",
+    "zmq",
+)
 
 
 @click.command(add_help_option=False)
@@ -37,8 +51,9 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     __tracebackhide__ = "__ipython_bottom__"
     options = _parsed(line)
     if options["output"]:
-        require_known_suffix(options["output"])
-    session = Session.start(RunSettings(calls=options["calls"]).config())
+        options["output"] = usable_path("output", options["output"])  # the cell may change directory
+    settings = RunSettings(calls=options["calls"], exclude=(*_NOTEBOOK, *_callers(shell)))
+    session = Session.start(settings.config())
     try:
         with _tracebacks_left_to_the_caller(shell):
             result = shell.run_cell(cell)
@@ -62,6 +77,15 @@ def _parsed(line: str) -> dict[str, Any]:
             f"%%kinetograph {line}: {text}", hint="%%kinetograph? lists the options"
         ) from None
     return dict(context.params)
+
+
+def _callers(shell: Any) -> Iterator[str]:
+    """The file of the cell that holds the magic: it waits until the cell inside it is done."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_globals is shell.user_global_ns:
+            yield frame.f_code.co_filename
+        frame = frame.f_back
 
 
 @contextmanager

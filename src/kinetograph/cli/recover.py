@@ -45,10 +45,10 @@ def _recover_as_one(directory: Path, output: str) -> str:
     from kinetograph.run.directory import RunDirectory
     from kinetograph.run.program import made_trace
     from kinetograph.run.settings import RunSettings
-    from kinetograph.trace.formats import saver_for
+    from kinetograph.trace.formats import usable_path
     from kinetograph.trace.words import counted
 
-    saver_for(output)
+    usable_path("output", output)
     run = RunDirectory(str(directory))
     settings = RunSettings.from_json(run.read_settings()) if run.exists else RunSettings()
     with progress() as tell:

@@ -6,13 +6,15 @@ from typing import Any
 
 import click
 
+from kinetograph.cli.program_arguments import ProgramCommand
 from kinetograph.cli.sizes import BYTES, DURATION_NS
 
 __all__ = ["run"]
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as with python -m.")
+@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.option("-m", "form", flag_value="-m", help="PROGRAM is a module, as with python -m.")
+@click.option("-c", "form", flag_value="-c", help="PROGRAM is code, as with python -c.")
 @click.option(
     "-o",
     "--output",
@@ -79,7 +81,8 @@ __all__ = ["run"]
     "--session-dir",
     type=click.Path(exists=True, file_okay=False, writable=True),
     metavar="DIR",
-    help="Where to keep what is recorded until the trace is made; the temporary files if not given.",
+    help="Where to keep what is recorded until the trace is made; the temporary files if not given. "
+    "A run inside another run keeps it there.",
 )
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
 def run(**options: Any) -> None:
@@ -92,6 +95,7 @@ def run(**options: Any) -> None:
     Examples:
       kinetograph run app.py --its-own --options
       kinetograph run -o trace.json.gz -m pytest tests
+      kinetograph run -c 'import app; app.main()'
       kinetograph run --ring 30 server.py              only the last 30 seconds
       mpirun -n 4 kinetograph run -o 'trace-{rank}.json.gz' train.py
 
@@ -107,12 +111,12 @@ def run(**options: Any) -> None:
 
     path = output_path(options.pop("output") or DEFAULT_OUTPUT)
     report = RunReport(path, options.pop("quiet"), options.pop("top"), options.pop("wait_seconds"))
-    program, is_module = options.pop("program"), options.pop("is_module")
+    program, form = options.pop("program"), options.pop("form")
     parent = options.pop("session_dir")
     if options["activities"] is not None:
         options["activities"] = tuple(options["activities"].upper().split(","))
     options["min_duration_ns"] = options["min_duration_ns"] or 0
-    started = ProgramRun(RunSettings(**options), program, is_module=is_module, parent=parent)
+    started = ProgramRun(RunSettings(**options), program, form=form, parent=parent)
     ending = started.start_and_wait()
     report.make(started, ending)
     end_like(ending)

@@ -11,8 +11,10 @@ from kinetograph.cli.progress import progress
 from kinetograph.cli.report import print_top
 from kinetograph.errors import KinetographError
 from kinetograph.run.collect import SessionFile
+from kinetograph.run.interruption import Interrupted, interruptible
 from kinetograph.run.launcher import Ending
 from kinetograph.run.program import ProgramRun, made_trace
+from kinetograph.run.waiting import wait_until_ended
 from kinetograph.trace import Trace
 from kinetograph.trace.words import counted
 
@@ -34,24 +36,27 @@ class RunReport:
             f"what was recorded is in {started.directory.path}: kinetograph recover {started.directory.path}"
         )
         try:
-            self._save(started, ending)
+            self._make(started, ending)
         except KinetographError as error:
             _say(f"{error}\n{kept}" if started.directory.session_files() else str(error))
-        except KeyboardInterrupt:
-            _say(f"interrupted; {kept}")
+        except Interrupted as interrupted:
+            _say(f"the trace was not made, for {interrupted} came; {kept}")
         except Exception as error:
             _say(f"the trace was not made, {type(error).__name__}: {error}\n{kept}")
 
-    def _save(self, started: ProgramRun, ending: Ending) -> None:
+    def _make(self, started: ProgramRun, ending: Ending) -> None:
         with progress(self._is_quiet) as tell:
-            trace, running = made_trace(
-                started.directory, started.settings, tell, ending=ending, wait_seconds=self._wait_seconds
-            )
-            tell(f"writing {counted(len(trace), 'event')} to {self._path}")
-            trace.save(self._path)
-        with suppress(OSError):
-            started.directory.remove_files({file.path for file in running})
-        self._tell(trace, running, started.directory.path)
+            with suppress(Interrupted), interruptible():
+                wait_until_ended(started.directory, self._wait_seconds, tell)
+            with interruptible():
+                trace, running = made_trace(started.directory, started.settings, tell, ending=ending)
+                tell(f"writing {counted(len(trace), 'event')} to {self._path}")
+                trace.save(self._path)
+        if not started.is_inner:
+            with suppress(OSError):
+                started.directory.remove_files({file.path for file in running})
+        with suppress(Interrupted), interruptible():
+            self._tell(trace, running, started.directory.path)
 
     def _tell(self, trace: Trace, running: list[SessionFile], directory: str) -> None:
         if running:

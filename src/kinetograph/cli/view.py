@@ -16,6 +16,7 @@ import click
 
 from kinetograph.cli.one_file_server import OneFileServer, serving
 from kinetograph.errors import KinetographError
+from kinetograph.trace.load import require_trace
 
 __all__ = ["view"]
 
@@ -56,6 +57,7 @@ def view(trace: Path, no_browser: bool, timeout: float, ui: str, port: int) -> N
       kinetograph view --no-browser trace.json.gz     print the address
     On another machine, first: ssh -L 9001:127.0.0.1:9001 HOST
     """
+    require_trace(trace)
     try:
         with serving(trace, port, _origin(ui)) as server:
             address = f"{ui.rstrip('/')}/#!/?url={quote(server.url, safe='')}"

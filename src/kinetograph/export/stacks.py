@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 
 from kinetograph.checks import path_text
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.export.replacing import replacing
 from kinetograph.trace import Trace
 
@@ -37,7 +37,7 @@ def export_stacks(
     Times are microseconds. Those of devices have the kernel at the end of the path that launched it.
     """
     if metric not in STACK_METRICS:
-        raise KinetographError(
+        raise UsageError(
             f"metric: expected a name, got {metric!r}", hint=f"the metrics are {', '.join(STACK_METRICS)}"
         )
     with replacing(path_text("path", path)) as file:

@@ -9,20 +9,22 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from kinetograph import _native
-from kinetograph.run.command import split_interpreter_arguments
+from kinetograph.run.command import program_folder, split_interpreter_arguments
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.settings import RunSettings
 from kinetograph.session.recording import Session
 
-__all__ = ["start"]
+__all__ = ["start", "unrecorded_fork"]
 
 _session: Session | None = None
 _directory = RunDirectory("")
 _settings = RunSettings()
 _name = ""
+_records_forks = True
 
 
 def start() -> None:
@@ -39,10 +41,28 @@ def start() -> None:
     except Exception as error:
         _leave_reason(error)
         return
-    _begin(_name)
+    with _path_of_the_program():
+        _begin(_name)
     # First of all functions at exit, and so the last one that is called.
     atexit.register(_native.mark_end)
     os.register_at_fork(after_in_child=_begin_in_child)
+
+
+@contextmanager
+def _path_of_the_program() -> Iterator[None]:
+    """`sys.path` with the folder that Python puts in front of it only after us.
+
+    Samples are named by what the path is now. At its end, where it hides no module from us.
+    """
+    folder = program_folder(sys.orig_argv)
+    if folder is None or folder in sys.path:
+        yield
+        return
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
 
 
 def _begin(name: str) -> None:
@@ -57,10 +77,20 @@ def _begin(name: str) -> None:
 
 def _begin_in_child() -> None:
     """A forked child starts with no session, and gets one of its own."""
-    if not _directory.exists:
+    if not _records_forks or not _directory.exists:
         return
     _begin(_name)
     _ask_for_the_name_of_a_worker()
+
+
+def unrecorded_fork() -> int:
+    """`os.fork` for a child of our own in a process that is recorded: it is no part of the program."""
+    global _records_forks
+    _records_forks = False
+    try:
+        return os.fork()
+    finally:
+        _records_forks = True
 
 
 def _ask_for_the_name_of_a_worker() -> None:

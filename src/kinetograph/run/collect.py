@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -15,23 +14,21 @@ from kinetograph.run.directory import RunDirectory
 from kinetograph.trace import Trace
 
 __all__ = [
+    "Collected",
     "Reading",
     "SessionFile",
     "Tell",
     "Trimmer",
+    "collect",
     "merge_session_files",
-    "merged_storage",
     "session_files",
-    "trace_of",
-    "wait_until_ended",
 ]
 
 Tell = Callable[[str], None]
 """Says what is being done, to somebody who is waiting for it."""
 
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 0.1
-# What building a trace takes, for each byte recorded.
-_BYTES_PER_BYTE = 2.5
+# Of the columns of a trace, with some arguments.
+_BYTES_PER_EVENT = 128
 
 
 class SessionFile(NamedTuple):
@@ -84,26 +81,14 @@ def session_files(paths: Iterable[str]) -> tuple[list[SessionFile], list[Unreada
     return sorted(files, key=lambda file: file.start_ns), unreadable
 
 
-def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> list[SessionFile]:
-    """Give the processes of the run that have outlived the program time to end; returns those that did not.
+class Collected(NamedTuple):
+    """The trace, and the processes whose recording goes on."""
 
-    Ctrl-C ends the waiting.
-    """
-    deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE_SECONDS
-    try:
-        while True:
-            running = [file for file in session_files(directory.session_files())[0] if file.is_in_use]
-            if not running or time.monotonic() >= deadline:
-                return running
-            pids = ", ".join(str(file.pid) for file in running)
-            tell(f"waiting for {len(running)} processes that are still running ({pids}); Ctrl-C to go on")
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-    except KeyboardInterrupt:
-        return [file for file in session_files(directory.session_files())[0] if file.is_in_use]
+    trace: Trace
+    running: list[SessionFile]
 
 
-def trace_of(directory: RunDirectory, tell: Tell, reading: Reading) -> Trace:
+def collect(directory: RunDirectory, tell: Tell, reading: Reading) -> Collected:
     """One trace of all session files; what could not be recorded or read is in its notes."""
     files, unreadable = session_files(directory.session_files())
     if not files:
@@ -112,14 +97,14 @@ def trace_of(directory: RunDirectory, tell: Tell, reading: Reading) -> Trace:
         )
     trace = merge_session_files(files, tell, reading)
     trace.metadata["processes"] = [_description(file) for file in files]
-    for file in files:
-        if file.is_in_use:
-            trace.add_note("running", f"process {file.pid} was still running when this trace was made")
+    running = [file for file in files if file.is_in_use]
+    for file in running:
+        trace.add_note("running", f"process {file.pid} was still running when this trace was made")
     for path, reason in unreadable:
         trace.add_note("unreadable", f"{os.path.basename(path)}: {reason}")
     for pid, reason in directory.reasons().items():
         trace.add_note("unrecorded", f"process {pid} was not recorded: {reason}")
-    return trace
+    return Collected(trace, running)
 
 
 def _why_nothing(directory: RunDirectory, unreadable: list[Unreadable]) -> str:
@@ -130,9 +115,7 @@ def _why_nothing(directory: RunDirectory, unreadable: list[Unreadable]) -> str:
 
 def merge_session_files(files: list[SessionFile], tell: Tell, reading: Reading) -> Trace:
     """One trace of these, which are in the order of their start."""
-    directory = os.path.dirname(files[0].path)
-    storage = merged_storage(sum(map(_used_bytes, files)), reading.memory_limit_bytes, directory)
-    merger = _native.TraceMerger(storage)
+    merging = _Merging(os.path.dirname(files[0].path), reading.memory_limit_bytes)
     last_of_pid = {file.pid: file for file in files}
     for number, file in enumerate(files, 1):
         tell(f"reading process {file.pid} ({number} of {len(files)})")
@@ -141,8 +124,35 @@ def merge_session_files(files: list[SessionFile], tell: Tell, reading: Reading) 
         trace = _recover(file, files[0], reading, reading.ended_raw_ns.get(file.pid, 0) if is_last else 0)
         if len(files) == 1:
             return Trace(trace)
-        merger.append(trace, f"process {file.pid}", file.boot_id)
-    return Trace(merger.finish())
+        merging.append(trace, file)
+    return merging.finish()
+
+
+class _Merging:
+    """Merges in memory what is small, and in files of `directory` what is not; that shows on the way."""
+
+    def __init__(self, directory: str, memory_limit_bytes: int) -> None:
+        self._directory = directory
+        self._most_events = memory_limit_bytes // 4 // _BYTES_PER_EVENT
+        self._events = 0
+        self._waiting: list[tuple[_native.Trace, SessionFile]] = []
+        self._merger: _native.TraceMerger | None = None
+
+    def append(self, trace: _native.Trace, file: SessionFile) -> None:
+        self._waiting.append((trace, file))
+        self._events += len(trace)
+        if self._events > self._most_events:
+            self._merge_into(self._directory)
+
+    def finish(self) -> Trace:
+        return Trace(self._merge_into("").finish())
+
+    def _merge_into(self, storage: str) -> _native.TraceMerger:
+        merger = self._merger = self._merger or _native.TraceMerger(storage)
+        for trace, file in self._waiting:
+            merger.append(trace, f"process {file.pid}", file.boot_id)
+        self._waiting.clear()
+        return merger
 
 
 def _recover(file: SessionFile, first: SessionFile, reading: Reading, end_ns: int) -> _native.Trace:
@@ -157,12 +167,6 @@ def _recover(file: SessionFile, first: SessionFile, reading: Reading, end_ns: in
         memory_limit_bytes=reading.memory_limit_bytes,
         spill_directory=os.path.dirname(file.path),
     )
-
-
-def _used_bytes(file: SessionFile) -> int:
-    """Session files are made larger ahead of time; what holds nothing is given back first."""
-    _native.trim_session_file(file.path)
-    return os.stat(file.path).st_blocks * 512
 
 
 class Trimmer:
@@ -183,11 +187,6 @@ class Trimmer:
                 if not SessionFile.of(path).is_in_use:
                     self._trimmed.add(path)
                     _native.trim_session_file(path)
-
-
-def merged_storage(recorded_bytes: int, memory_limit_bytes: int, directory: str) -> str:
-    """Where the columns of a trace that large live: in files of this directory, or, if empty, in memory."""
-    return directory if recorded_bytes * _BYTES_PER_BYTE > memory_limit_bytes / 2 else ""
 
 
 def _description(file: SessionFile) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from typing import Literal
 
 from kinetograph.errors import KinetographError
 
-__all__ = ["python_command", "split_interpreter_arguments"]
+__all__ = ["program_folder", "python_command", "split_interpreter_arguments"]
 
 _TAKE_A_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 _END_OPTIONS = ("-c", "-m")
@@ -36,8 +38,19 @@ def _attached(option: str) -> list[str]:
     return [option[2:]] if len(option) > 2 else []
 
 
-def python_command(program: Sequence[str], *, is_module: bool) -> list[str]:
-    """This Python with the options it was given, to run a program."""
+def program_folder(orig_argv: Sequence[str]) -> str | None:
+    """What Python will put in front of `sys.path` for this command: where the program lies."""
+    _flags, program = split_interpreter_arguments(orig_argv[1:])
+    if sys.flags.safe_path or not program or program[0] in ("-", "-c"):
+        return None
+    if program[0] == "-m":
+        return os.getcwd()
+    script = os.path.realpath(program[0])
+    return script if os.path.isdir(script) else os.path.dirname(script)
+
+
+def python_command(program: Sequence[str], form: Literal["-m", "-c"] | None = None) -> list[str]:
+    """This Python with the options it was given, to run a program: a script, a module or code."""
     if not sys.executable:
         raise KinetographError(
             "this Python does not know its own path", hint="call `python -m kinetograph run`"
@@ -45,7 +58,7 @@ def python_command(program: Sequence[str], *, is_module: bool) -> list[str]:
     flags, ours = split_interpreter_arguments(sys.orig_argv[1:])
     if not ours or ours[0] != "-m":
         flags = [kept for flag in flags if (kept := _without_isolation(flag))]
-    return [sys.executable, *flags, *(["-m"] if is_module else []), *program]
+    return [sys.executable, *flags, *([form] if form else []), *program]
 
 
 def _without_isolation(flag: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["SESSION_SUFFIX", "VARIABLE", "RunDirectory"]
+__all__ = ["SESSION_SUFFIX", "VARIABLE", "RunDirectory", "outer_run"]
 
 VARIABLE = "KINETOGRAPH_RUN"
 """Names the directory to every Python that the program starts. `kinetograph.pth` reads it."""
@@ -34,7 +34,9 @@ class RunDirectory:
             return file.read()
 
     def session_files(self) -> list[str]:
-        return self._names(SESSION_SUFFIX)
+        """Also those of runs inside this run: their processes are processes of the program."""
+        inner = [path for run in self._inner_runs() for path in run.session_files()]
+        return self._names(SESSION_SUFFIX) + inner
 
     def write_reason(self, reason: str) -> None:
         """Why this process is not recorded."""
@@ -43,7 +45,9 @@ class RunDirectory:
 
     def reasons(self) -> dict[int, str]:
         """By pid."""
-        found = {}
+        found: dict[int, str] = {}
+        for run in self._inner_runs():
+            found |= run.reasons()
         for path in self._names(_REASON_SUFFIX):
             with open(path, encoding="utf-8", errors="replace") as file:
                 found[int(os.path.basename(path).removesuffix(_REASON_SUFFIX))] = file.read()
@@ -51,14 +55,26 @@ class RunDirectory:
 
     def remove_files(self, kept: set[str]) -> None:
         """Take away all files of a run but these, and the directory if none is left."""
-        for path in self.session_files() + self._names(_REASON_SUFFIX):
+        for run in self._inner_runs():
+            run.remove_files(kept)
+        for path in self._names(SESSION_SUFFIX) + self._names(_REASON_SUFFIX):
             if path not in kept:
                 os.unlink(path)
-        if not kept:
+        if not any(os.path.exists(path) for path in kept if path.startswith(self.path + os.sep)):
             os.unlink(os.path.join(self.path, _SETTINGS))
             os.rmdir(self.path)
+
+    def _inner_runs(self) -> list[RunDirectory]:
+        folders = (RunDirectory(entry.path) for entry in os.scandir(self.path) if entry.is_dir())
+        return [folder for folder in folders if folder.exists]
 
     def _names(self, suffix: str) -> list[str]:
         return sorted(
             os.path.join(self.path, name) for name in os.listdir(self.path) if name.endswith(suffix)
         )
+
+
+def outer_run() -> RunDirectory | None:
+    """That of the run which this process belongs to."""
+    directory = RunDirectory(os.environ.get(VARIABLE, ""))
+    return directory if directory.path and directory.exists else None

@@ -2,6 +2,7 @@
 
 The program stays in the launcher's process group, so that it has the terminal and the terminal's signals as
 if it had been called itself. Signals are not handled but waited for: between two of them the launcher sleeps.
+What is sent to the launcher alone is passed on; what is sent to the group has reached the program already.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple, NoReturn
+
+from kinetograph.run.interruption import ignore_interruptions
+from kinetograph.run.witness import GroupWitness
 
 __all__ = ["Ending", "end_like", "run_and_wait"]
 
@@ -47,8 +51,9 @@ def run_and_wait(
     command: list[str], environment: dict[str, str], meanwhile: Callable[[], None] = lambda: None
 ) -> Ending:
     """Start a program and wait for its end; `meanwhile` is called now and then."""
-    with _waiting_for_signals() as (signals, mask):
+    with _waiting_for_signals() as (signals, mask), closing(GroupWitness(signals)) as witness:
         pid = os.posix_spawn(command[0], command, environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON)
+        _pass_early_signals_on(pid, witness)
         while True:
             received = signal.sigtimedwait(signals, _CHORES_SECONDS)
             if received is None:
@@ -57,27 +62,39 @@ def run_and_wait(
                 ending = _look_after(pid)
                 if ending is not None:
                     return ending
-            elif _is_sent_by_process(received):
+            elif not witness.has_got(received) and _is_sent_by_process(received):
                 os.kill(pid, received.si_signo)
 
 
 @contextmanager
 def _waiting_for_signals() -> Iterator[tuple[set[int], set[int]]]:
-    """Gives the signals to wait for, and the mask that the program shall have."""
+    """Gives the signals to wait for, and the mask that the program shall have.
+
+    Afterwards nothing that asks us to end is heard, until the trace is made: the program has ended already.
+    """
     signals = {int(number) for number in signal.valid_signals() - _OWN_FAULTS - _CANNOT_WAIT}
     mask: set[int] = set(signal.pthread_sigmask(signal.SIG_BLOCK, signals))
     # One that was ignored when we started would have the kernel throw the program's end away.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         yield signals, mask
+        ignore_interruptions()
     finally:
         while signal.sigtimedwait(signals, 0) is not None:
             pass  # it came too late for the program, and was not meant for us
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+def _pass_early_signals_on(pid: int, witness: GroupWitness) -> None:
+    """Those from before the program was there, whoever they were sent to."""
+    for number in signal.sigpending() - {signal.SIGCHLD}:
+        signal.sigtimedwait({number}, 0)
+        os.kill(pid, number)
+    witness.forget()
+
+
 def _is_sent_by_process(received: signal.struct_siginfo) -> bool:
-    """What the terminal sends goes to the whole process group: the program has it already."""
+    """What the kernel sends to us alone, such as that we have used up our time, is about us."""
     return received.si_code <= 0
 
 

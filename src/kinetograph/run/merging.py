@@ -1,20 +1,20 @@
-"""One trace of those in a directory: of the ranks of a job, of processes that recorded each for itself."""
+"""One trace of many: of the ranks of a job, of processes that recorded each for itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
-from kinetograph.run.collect import Reading, Tell, merge_session_files, merged_storage, session_files
+from kinetograph.run.collect import Reading, Tell, merge_session_files, session_files
 from kinetograph.run.directory import SESSION_SUFFIX
 from kinetograph.trace import Trace, load
 
-__all__ = ["merge_directory"]
+__all__ = ["merge_sources"]
 
-_TRACE_SUFFIXES = (".json", ".json.gz", ".pftrace", ".pftrace.gz")
+_TRACE_SUFFIXES = (".json", ".json.gz", ".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz")
 # A trace in memory, for each byte of its file.
 _BYTES_PER_PLAIN_BYTE, _BYTES_PER_PACKED_BYTE = 0.6, 8
 
@@ -37,24 +37,44 @@ class Source(NamedTuple):
         return members if info is None else members | {"distributedInfo": info}
 
 
-def merge_directory(directory: str, output: str, memory_limit_bytes: int, tell: Tell) -> Trace:
-    """All trace files and session files of `directory` but `output`; others are left out, with a note."""
-    paths = _trace_files(directory, output)
-    storage = merged_storage(sum(map(_built_bytes, paths)), memory_limit_bytes, directory)
-    failures: list[str] = []
-    sources = [
-        *_loaded(paths, storage, failures, tell),
-        *_recovered(directory, memory_limit_bytes, failures, tell),
-    ]
-    if not sources:
+def merge_sources(sources: Sequence[str], output: str, memory_limit_bytes: int, tell: Tell) -> Trace:
+    """One trace of trace files, and of all trace and session files in folders, but `output`.
+
+    What cannot be read is an error if it was named, and left out with a note if it lies in a folder.
+    """
+    folders = [source for source in sources if os.path.isdir(source)]
+    sessions = [source for source in sources if source.endswith(SESSION_SUFFIX)]
+    named = [source for source in sources if source not in (*folders, *sessions)]
+    found = [path for folder in folders for path in _trace_files(folder, output)]
+    paths = list({os.path.realpath(path): path for path in [*named, *found]}.values())
+    is_large = sum(map(_built_bytes, paths)) > memory_limit_bytes / 5
+    storage = os.path.dirname(os.path.abspath(output)) if is_large else ""
+    failures = _Failures([*named, *sessions])
+    traces = [*_loaded(paths, storage, failures, tell)]
+    for paths in (sessions, *map(_session_files, folders)):
+        traces += _recovered(paths, memory_limit_bytes, failures, tell)
+    if not traces:
         raise KinetographError(
-            "; ".join([f"there is nothing to merge in {directory}", *failures]),
+            "; ".join([f"there is nothing to merge in {', '.join(sources)}", *failures.texts]),
             hint=f"expected files that end in {', '.join((*_TRACE_SUFFIXES, SESSION_SUFFIX))}",
         )
-    trace = _merged(sources, storage, tell)
-    for failure in failures:
+    trace = _merged(traces, storage, tell)
+    for failure in failures.texts:
         trace.add_note("unreadable", failure)
     return trace
+
+
+class _Failures:
+    """What could not be read, of that which nobody has named."""
+
+    def __init__(self, named: Sequence[str]) -> None:
+        self._named = named
+        self.texts: list[str] = []
+
+    def add(self, path: str, error: KinetographError) -> None:
+        if path in self._named:
+            raise error
+        self.texts.append(str(error).splitlines()[0])
 
 
 def _trace_files(directory: str, output: str) -> list[str]:
@@ -71,23 +91,30 @@ def _built_bytes(path: str) -> int:
     return int(os.path.getsize(path) * factor)
 
 
-def _loaded(paths: list[str], storage: str, failures: list[str], tell: Tell) -> Iterator[Source]:
+def _loaded(paths: list[str], storage: str, failures: _Failures, tell: Tell) -> Iterator[Source]:
+    names = [os.path.basename(path) for path in paths]
     for number, path in enumerate(paths, 1):
         tell(f"reading {path} ({number} of {len(paths)})")
         try:
             trace = load(path, directory=storage or None)
         except KinetographError as error:
-            failures.append(str(error).splitlines()[0])
+            failures.add(path, error)
         else:
-            yield Source(
-                os.path.basename(path), trace, _rank(trace), str(trace.metadata.get("host_name", ""))
-            )
+            name = names[number - 1]
+            file = name if names.count(name) == 1 else path
+            yield Source(file, trace, _rank(trace), str(trace.metadata.get("host_name", "")))
 
 
-def _recovered(directory: str, memory_limit_bytes: int, failures: list[str], tell: Tell) -> Iterator[Source]:
-    names = [entry.path for entry in os.scandir(directory) if entry.name.endswith(SESSION_SUFFIX)]
-    files, unreadable = session_files(names)
-    failures.extend(reason for _path, reason in unreadable)
+def _session_files(directory: str) -> list[str]:
+    return [entry.path for entry in os.scandir(directory) if entry.name.endswith(SESSION_SUFFIX)]
+
+
+def _recovered(
+    paths: list[str], memory_limit_bytes: int, failures: _Failures, tell: Tell
+) -> Iterator[Source]:
+    files, unreadable = session_files(paths)
+    for path, reason in unreadable:
+        failures.add(path, KinetographError(reason))
     if files:
         yield Source(
             "session files",

@@ -6,10 +6,9 @@ import os
 import re
 import time
 
-from kinetograph.checks import require_folder
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.session.ranks import rank_from_environment
-from kinetograph.trace.formats import require_known_suffix
+from kinetograph.trace.formats import usable_path
 
 __all__ = ["DEFAULT_OUTPUT", "output_path"]
 
@@ -30,12 +29,7 @@ def output_path(template: str) -> str:
         "pid": str(os.getpid()),
         "time": time.strftime("%Y%m%d-%H%M%S"),
     }
-    path = os.path.abspath(_PLACE.sub(lambda place: _value(values, place[1], template), template))
-    require_known_suffix(path)
-    require_folder("output", os.path.dirname(path))
-    if os.path.isdir(path):
-        raise KinetographError(f"output: expected a file, and {path!r} is a folder", hint="name a file in it")
-    return path
+    return usable_path("output", _PLACE.sub(lambda place: _value(values, place[1], template), template))
 
 
 def _is_told_apart(template: str) -> bool:
@@ -45,7 +39,7 @@ def _is_told_apart(template: str) -> bool:
 def _value(values: dict[str, str], name: str, template: str) -> str:
     if name not in values:
         known = " ".join(f"{{{known}}}" for known in values)
-        raise KinetographError(
+        raise UsageError(
             f"output: {{{name}}} in {template!r} means nothing", hint=f"these are filled in: {known}"
         )
     return values[name]

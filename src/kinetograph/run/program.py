@@ -7,42 +7,53 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Literal
 
-from kinetograph.errors import KinetographError
-from kinetograph.run.collect import Reading, SessionFile, Tell, Trimmer, trace_of, wait_until_ended
+from kinetograph.errors import KinetographError, UsageError
+from kinetograph.run.collect import Collected, Reading, Tell, Trimmer, collect
 from kinetograph.run.command import python_command
-from kinetograph.run.directory import VARIABLE, RunDirectory
+from kinetograph.run.directory import VARIABLE, RunDirectory, outer_run
 from kinetograph.run.hook import require_hook
 from kinetograph.run.launcher import Ending, run_and_wait
 from kinetograph.run.settings import RunSettings
+from kinetograph.run.waiting import silent_processes
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available
 from kinetograph.session.ranks import rank_from_environment
 from kinetograph.session.recording import describe
-from kinetograph.trace import Trace
 
 __all__ = ["ProgramRun", "made_trace"]
+
+# The file of a process is made so large at once.
+_LEAST_FREE_BYTES = 8 << 20
+_ANOTHER_DIRECTORY = "name another directory with --session-dir"
 
 
 class ProgramRun:
     """One call of `kinetograph run`.
 
-    >>> run = ProgramRun(RunSettings(), ["app.py"], is_module=False)
+    >>> run = ProgramRun(RunSettings(), ["app.py"])
     >>> ending = run.start_and_wait()
     >>> trace = made_trace(run.directory, run.settings, print)
     """
 
     def __init__(
-        self, settings: RunSettings, program: Sequence[str], *, is_module: bool, parent: str | None = None
+        self,
+        settings: RunSettings,
+        program: Sequence[str],
+        *,
+        form: Literal["-m", "-c"] | None = None,
+        parent: str | None = None,
     ) -> None:
         """Raises if what is asked for is wrong or not available here; nothing has happened then."""
         self.settings = settings
-        self.command = python_command(program, is_module=is_module)
+        self.command = python_command(program, form)
         require_hook(self.command)
         require_available(settings.config(), activity_set(settings.activities))
-        self.directory = RunDirectory(_make_directory(parent))
-        self.directory.write_settings(settings.to_json())
+        outer = outer_run()
+        self.is_inner = outer is not None
+        """Whether another run wants what this one records: its files then lie, and stay, with that one's."""
+        self.directory = _make_directory(parent if outer is None else outer.path, settings)
 
     def start_and_wait(self) -> Ending:
         try:
@@ -52,26 +63,17 @@ class ProgramRun:
             raise KinetographError(f"cannot start {self.command[0]}: {error.strerror}") from error
 
 
-class Collected(NamedTuple):
-    """The trace, and the processes whose recording goes on."""
-
-    trace: Trace
-    running: list[SessionFile]
-
-
 def made_trace(
-    directory: RunDirectory,
-    settings: RunSettings,
-    tell: Tell,
-    *,
-    ending: Ending | None = None,
-    wait_seconds: float = 0,
+    directory: RunDirectory, settings: RunSettings, tell: Tell, *, ending: Ending | None = None
 ) -> Collected:
     """One trace of what the processes of a run have recorded until now, and how the program ended."""
-    running = wait_until_ended(directory, wait_seconds, tell)
     ended_raw_ns = {} if ending is None else {ending.pid: ending.raw_ns}
     keep_ns = int((settings.ring_seconds or 0) * 1e9)
-    trace = trace_of(directory, tell, Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns))
+    collected = collect(directory, tell, Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns))
+    trace = collected.trace
+    recorded = {process["pid"] for process in trace.metadata["processes"]}
+    for process in silent_processes(directory, recorded):
+        trace.add_note("unrecorded", f"process {process.pid} ({process.name}) runs and was not recorded")
     if ending is not None and ending.signal:
         trace.add_note("ended", f"the program, process {ending.pid}, {ending}")
     describe(trace, settings.config())
@@ -82,18 +84,33 @@ def made_trace(
             "rank": rank.number,
             "world_size": rank.world_size,
         }
-    return Collected(trace, running)
+    return collected
 
 
-def _make_directory(parent: str | None) -> str:
+def _make_directory(parent: str | None, settings: RunSettings) -> RunDirectory:
     """Only this user may read what a program does."""
     if parent is None:
         parent = os.path.join(tempfile.gettempdir(), f"kinetograph-{os.getuid()}")
         with suppress(FileExistsError):
             os.mkdir(parent, 0o700)
         if os.lstat(parent).st_uid != os.getuid():
-            raise KinetographError(f"{parent} belongs to another user", hint="name one with --session-dir")
+            raise UsageError(f"{parent} belongs to another user", hint="name one with --session-dir")
+    _require_room(parent)
+    prefix = f"run-{time.strftime('%Y%m%d-%H%M%S')}-"
     try:
-        return tempfile.mkdtemp(prefix=f"run-{time.strftime('%Y%m%d-%H%M%S')}-", dir=parent)
+        # From the root: the program may change its directory before its children look for ours.
+        directory = RunDirectory(os.path.abspath(tempfile.mkdtemp(prefix=prefix, dir=parent)))
+        directory.write_settings(settings.to_json())
     except OSError as error:
-        raise KinetographError(f"cannot make a directory in {parent}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot keep what is recorded in {parent}: {error.strerror}", hint=_ANOTHER_DIRECTORY
+        ) from error
+    return directory
+
+
+def _require_room(parent: str) -> None:
+    free = os.statvfs(parent)
+    if free.f_bavail * free.f_frsize < _LEAST_FREE_BYTES:
+        raise UsageError(
+            f"cannot keep what is recorded in {parent}: the disk is full", hint=_ANOTHER_DIRECTORY
+        )

@@ -11,7 +11,14 @@ from kinetograph.trace.words import Word
 if TYPE_CHECKING:
     from kinetograph.session.features import Feature
 
-__all__ = ["ActivityType", "ProfilerActivity", "activity_set", "features", "supported_activities"]
+__all__ = [
+    "ActivityType",
+    "ProfilerActivity",
+    "activity_set",
+    "features",
+    "kineto_available",
+    "supported_activities",
+]
 
 
 class ActivityType(Word):
@@ -32,6 +39,11 @@ ProfilerActivity = ActivityType
 def supported_activities() -> frozenset[ActivityType]:
     """The activities that can be recorded here, and are when a session names none."""
     return frozenset({ActivityType.CPU})
+
+
+def kineto_available() -> bool:
+    """Always: what PyTorch may have been built without is all that Kinetograph is."""
+    return True
 
 
 def features() -> tuple[Feature, ...]:

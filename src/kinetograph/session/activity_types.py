@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from kinetograph import _native
 from kinetograph.checks import require_iterable, text_tuple
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.session.activity import ActivityType, supported_activities
 from kinetograph.session.categories import ALL
 from kinetograph.session.members import member_of
@@ -76,7 +76,7 @@ def _known_types(activity: ActivityType, types: object) -> frozenset[str]:
     named = frozenset(text_tuple(f"activities[{activity.name}]", types))
     unknown = sorted(named - _names(activity))
     if unknown:
-        raise KinetographError(
+        raise UsageError(
             f"activities[{activity.name}]: {', '.join(unknown)} is no type of event that belongs to it",
             hint=f"choose among {', '.join(sorted(_names(activity)))}",
         )
@@ -86,11 +86,11 @@ def _known_types(activity: ActivityType, types: object) -> frozenset[str]:
 def _require_unique(chosen: list[ActivityType]) -> None:
     twice = sorted({activity.name for activity in chosen if chosen.count(activity) > 1})
     if twice:
-        raise KinetographError(
+        raise UsageError(
             f"activities: {', '.join(twice)} is there more than once", hint="name each activity once"
         )
     if not chosen:
-        raise KinetographError(
+        raise UsageError(
             "activities: expected one at least, got none", hint="leave activities out for all that is there"
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.errors import NotAvailable, UsageError
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ProfilerConfig
 from kinetograph.session.state import ProfilerState
@@ -52,7 +52,7 @@ _MISSING_EXPERIMENTS: Mapping[str, str] = {
 def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]) -> None:
     """Raise unless everything that `config` and `activities` ask for can be recorded here."""
     if config.state is ProfilerState.DISABLED:
-        raise KinetographError("state is DISABLED, so there is nothing to start", hint=_USE_KINETO)
+        raise UsageError("state is DISABLED, so there is nothing to start", hint=_USE_KINETO)
     _refuse(f"ProfilerState.{config.state.name}", _MISSING_STATES.get(config.state), _USE_KINETO)
     for activity in sorted(activities):
         reason = _MISSING_ACTIVITIES.get(activity)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kinetograph import _native
 from kinetograph.checks import require_bools, require_choice, require_int, text_tuple
-from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.errors import KinetographError, NotAvailable, UsageError
 from kinetograph.session.values import Value
 
 __all__ = ["CallOptions", "Use", "record_calls", "release_calls"]
@@ -63,7 +63,7 @@ class CallOptions(Value):
             # "off" keeps the options of tracing: one may want to switch it off for a while.
             is_other = self.mode != mode and not (self.mode == "off" and mode == "trace")
             if is_other and getattr(self, name) != self.defaults[name]:
-                raise KinetographError(
+                raise UsageError(
                     f"{name} has no meaning in mode {self.mode!r}",
                     hint=f"leave {name} out, or pass mode={mode!r}",
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from kinetograph.errors import KinetographError
+from kinetograph.errors import StateError
 from kinetograph.session.profile_options import Plan
 from kinetograph.session.recording import Session
 from kinetograph.trace import Trace
@@ -60,7 +60,7 @@ class Cycle:
     @property
     def trace(self) -> Trace:
         if self._trace is None:
-            raise KinetographError(
+            raise StateError(
                 "this trace has not been finished", hint="ask after stop(), or in on_trace_ready"
             )
         return self._trace

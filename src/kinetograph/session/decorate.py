@@ -13,7 +13,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_callable
-from kinetograph.errors import KinetographError
+from kinetograph.errors import ArgumentError
 
 __all__ = ["decorate"]
 
@@ -26,7 +26,7 @@ def decorate(scope: Any, function: Any) -> Any:
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(decorate(scope, function.__func__))
     if isinstance(function, type):
-        raise KinetographError(
+        raise ArgumentError(
             f"a scope decorates functions, got the class {function.__qualname__}",
             hint="put @kg.scope(...) above its __init__, or another of its methods",
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_text, spelled
-from kinetograph.errors import KinetographError
+from kinetograph.errors import ArgumentError
 from kinetograph.session import observer
 from kinetograph.session.categories import CPU_OP, USER_ANNOTATION
 from kinetograph.session.members import member_of
@@ -74,7 +74,7 @@ def prepare(
 ) -> tuple[int, Details | None]:
     """The native number for kind and category, and the details if there are any."""
     if more:
-        raise KinetographError(
+        raise ArgumentError(
             f"a scope takes a name and one text, got {len(more)} more: {spelled(more[0])}",
             hint="pass values as name=value instead",
         )
@@ -91,7 +91,7 @@ def prepare(
 def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
     """None while nobody asks: a `with` block holds its scope to the end, and the arrays are the program's."""
     if not isinstance(inputs, Iterable):
-        raise KinetographError(
+        raise ArgumentError(
             f"inputs: expected a list of arrays, got {spelled(inputs)}", hint="write inputs=[array]"
         )
     if not (_native.is_recording() or observer.is_observing()):

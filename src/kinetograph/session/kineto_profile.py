@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from kinetograph.checks import require_bool, require_positive, require_text
-from kinetograph.errors import KinetographError, warn_program
+from kinetograph.errors import StateError, warn_program
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, RecordOptions
 from kinetograph.session.members import members_of
@@ -86,6 +86,15 @@ class KinetoProfile(ProfileOutputs):
         # One that a signal handler of the same thread may take again.
         self._lock = threading.RLock()
 
+    def start(self) -> None:
+        """Record from now on."""
+        self.prepare_trace()
+        self.start_trace()
+
+    def stop(self) -> None:
+        """End the trace."""
+        self.stop_trace()
+
     def prepare_trace(self) -> None:
         """Put everything in place for a trace, which `start_trace` begins: warm-up. Nothing is kept yet."""
         with self._locked():
@@ -103,7 +112,7 @@ class KinetoProfile(ProfileOutputs):
         with self._locked():
             cycle = self._running_cycle()
             if cycle is not None and cycle.has_started:
-                raise KinetographError("a trace is being recorded already", hint="stop_trace() ends it")
+                raise StateError("a trace is being recorded already", hint="stop_trace() ends it")
             self.prepare_trace()
             assert self.profiler is not None
             self.profiler.start()
@@ -112,7 +121,7 @@ class KinetoProfile(ProfileOutputs):
         """End the trace; `trace` is what it recorded. `on_trace_ready` is not called by this."""
         with self._locked():
             if not self._stop_cycle():
-                raise KinetographError("no trace is being recorded", hint="start_trace() begins one")
+                raise StateError("no trace is being recorded", hint="start_trace() begins one")
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[object]) -> None:
         """Pause the trace that is being recorded, or go on with it; it tells of the pause.

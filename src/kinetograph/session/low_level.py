@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from kinetograph.errors import KinetographError
+from kinetograph.errors import StateError
 from kinetograph.session.config import ProfilerConfig
 from kinetograph.session.recording import PostProcess, Session
 from kinetograph.session.result import ProfilerResult
@@ -83,7 +83,7 @@ def enable_profiler_in_child_thread() -> None:
     with _lock:
         session = _of_main_thread()
         if session is None:
-            raise KinetographError(
+            raise StateError(
                 "the main thread has no session to take part in", hint="call kg.enable_profiler() there first"
             )
         mine = _own_parts()
@@ -100,7 +100,7 @@ def disable_profiler_in_child_thread() -> None:
     with _lock:
         mine = _own_parts()
         if not mine:
-            raise KinetographError(
+            raise StateError(
                 "this thread takes part in no session",
                 hint="kg.enable_profiler_in_child_thread() comes first",
             )
@@ -160,14 +160,14 @@ def _take_own() -> Session:
     raise _nothing_to_disable()
 
 
-def _nothing_to_disable() -> KinetographError:
+def _nothing_to_disable() -> StateError:
     here = threading.current_thread().name
     if not _running:
-        return KinetographError(
+        return StateError(
             f"no session runs, so {here} has none to end", hint="call kg.enable_profiler() first"
         )
     owners = ", ".join(f"{session.owner} (thread {session.owner_tid})" for session in _running)
-    return KinetographError(
+    return StateError(
         f"{here} has started no session; those that run belong to {owners}",
         hint="call disable_profiler() in the thread that called enable_profiler()",
     )

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TypeVar
 
 from kinetograph.checks import require_iterable, spelled
-from kinetograph.errors import KinetographError
+from kinetograph.errors import ArgumentError, UsageError
 
 __all__ = ["member_of", "members_of"]
 
@@ -30,7 +30,8 @@ def member_of(kind: type[EnumT], value: object, *, what: str) -> EnumT:
     for spelling, member in kind.__members__.items():
         if name is not None and spelling.upper() == name.upper():
             return member
-    raise KinetographError(
+    error = UsageError if isinstance(value, str) else ArgumentError
+    raise error(
         f"{what}: expected a member of {kind.__name__}, got {spelled(value)}",
         hint=f"one of {', '.join(member.name for member in kind)}",
     )

@@ -6,9 +6,9 @@ import os
 from typing import Literal
 
 from kinetograph.checks import path_text, require_bools, require_choice, require_folder, require_positive
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.session.values import Value
-from kinetograph.trace.formats import require_known_suffix
+from kinetograph.trace.formats import usable_path
 
 __all__ = ["RecordOptions"]
 
@@ -58,11 +58,11 @@ class RecordOptions(Value):
 
     def _require_ring(self, name: str) -> None:
         if self.mode != "ring":
-            raise KinetographError(f"{name} needs mode='ring', got {self.mode!r}", hint="pass mode='ring'")
+            raise UsageError(f"{name} needs mode='ring', got {self.mode!r}", hint="pass mode='ring'")
 
     def _require_within_limit(self, ring_bytes: int) -> None:
         if ring_bytes > self.memory_limit_bytes:
-            raise KinetographError(
+            raise UsageError(
                 f"ring_bytes={ring_bytes} is more than memory_limit_bytes={self.memory_limit_bytes}",
                 hint="raise memory_limit_bytes as well",
             )
@@ -76,14 +76,7 @@ class RecordOptions(Value):
         """`path` from the root, for the program may change directory; raises if it cannot be written."""
         if self.path is None:
             return None
-        path = os.path.abspath(os.fspath(self.path))
-        require_known_suffix(path)
-        require_folder("path", os.path.dirname(path))
-        if os.path.isdir(path):
-            raise KinetographError(
-                f"path: expected a file, and {path!r} is a folder", hint="name a file in it"
-            )
-        return path
+        return usable_path("path", self.path)
 
     def usable_directory(self) -> str | None:
         """`directory` from the root; raises if it cannot be written to."""

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from kinetograph.checks import require_callable, require_text
-from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.errors import NotAvailable, StateError, UsageError
 from kinetograph.trace.json_text import encodable, from_json, to_json
 from kinetograph.trace.trace import require_free_key
 
@@ -30,12 +30,14 @@ class ProfileOutputs:
         self.preset_metadata: dict[str, str] = {}
         self._metadata: dict[str, str] = {}
         self._traces: list[Trace] = []
+        self._joined: Trace | None = None
+        """All of them in one, once somebody has asked for it."""
 
     @property
     def trace(self) -> Trace:
         """The trace of the last cycle that was finished."""
         if not self._traces:
-            raise KinetographError(
+            raise StateError(
                 "this profile has finished no trace yet", hint="ask after stop(), or in on_trace_ready"
             )
         return self._traces[-1]
@@ -113,13 +115,16 @@ class ProfileOutputs:
         if not self.acc_events:
             self._traces.clear()
         self._traces.append(trace)
+        self._joined = None
 
     def _reported(self) -> Trace:
         if not self.acc_events or len(self._traces) < 2:
             return self.trace
-        from kinetograph.session.reports import together
+        if self._joined is None:
+            from kinetograph.session.reports import together
 
-        return together(self._traces)
+            self._joined = together(self._traces)
+        return self._joined
 
 
 def _checked_json(key: str, value: str) -> str:
@@ -127,7 +132,7 @@ def _checked_json(key: str, value: str) -> str:
     try:
         return to_json(from_json(value))
     except ValueError as error:
-        raise KinetographError(
+        raise UsageError(
             f"metadata[{key!r}]: expected JSON, got {value[:200]!r}: {error}",
             hint="add_metadata takes any text; json.dumps makes JSON of other values",
         ) from None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from kinetograph._native import end_where_open
 from kinetograph.checks import require_callable
-from kinetograph.errors import KinetographError, warn_program
+from kinetograph.errors import StateError, warn_program
 from kinetograph.session.config import CallOptions, ExperimentalConfig, RecordOptions
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.schedule import (
@@ -21,10 +21,8 @@ from kinetograph.session.schedule import (
     transition,
 )
 from kinetograph.session.scopes import scope
+from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace.words import RecordScope
-
-if TYPE_CHECKING:
-    from kinetograph.session.step_tracker import KinetoStepTracker
 
 __all__ = ["profile"]
 
@@ -126,11 +124,11 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         """Begin with the step the profile is at. A stopped profile may be started again."""
         with self._locked():
             if self._is_started:
-                raise KinetographError(
+                raise StateError(
                     "this profile has been started already", hint="stop() it first, or make another"
                 )
             self._is_started = self._was_started = True
-            self._tracker().init_step_count(self._requester)
+            KinetoStepTracker.init_step_count(self._requester)
             try:
                 self._perform(transition(ProfilerAction.NONE, self.current_action))
             except BaseException:
@@ -144,7 +142,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         The second call does nothing, and neither does any in a forked child, which is not recorded.
         """
         with self._locked():
-            self._require_started("stop")
+            if not self._was_started:
+                raise StateError(
+                    "stop() of a profile that was never started", hint="call start(), or use `with`"
+                )
             if not self._is_started:
                 return
             self._end_step()
@@ -156,13 +157,14 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             self._trace_ready()
 
     def step(self) -> None:
-        """Say that the next step begins. After `stop` nothing happens.
+        """Say that the next step begins. After `stop` nothing happens, and before `start` a warning tells.
 
         If the schedule raises, the profile ends as by `stop`; if `on_trace_ready` does, its cycle is over and
         the next step goes on.
         """
         with self._locked():
-            self._require_started("step")
+            if not self._was_started:
+                warn_program("step() of a profile that was never started: nothing is recorded")
             if not self._is_started:
                 return
             self._end_step()
@@ -173,7 +175,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 warn_program(text)
             self._perform(transition(before, self.current_action))
             if self._is_started:
-                self._tracker().increment_step(self._requester)
+                KinetoStepTracker.increment_step(self._requester)
                 self._begin_step()
 
     def __repr__(self) -> str:
@@ -233,18 +235,12 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     def _end(self) -> None:
         self._is_started = False
         self._discard_cycle()
-        self._tracker().erase_step_count(self._requester)
+        KinetoStepTracker.erase_step_count(self._requester)
 
     def _leave_parent(self) -> None:
         super()._leave_parent()
         self._is_started = False
         self._step = None
-
-    def _require_started(self, what: str) -> None:
-        if not self._was_started:
-            raise KinetographError(
-                f"{what}() of a profile that was never started", hint="call start(), or use `with`"
-            )
 
     # Marks of the steps
 
@@ -264,9 +260,3 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     @property
     def _requester(self) -> str:
         return f"ProfilerStep@{id(self):x}"
-
-    @staticmethod
-    def _tracker() -> type[KinetoStepTracker]:
-        from kinetograph.session.step_tracker import KinetoStepTracker
-
-        return KinetoStepTracker

@@ -12,7 +12,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
-from kinetograph.errors import KinetographError
+from kinetograph.errors import KinetographError, StateError
 from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set
@@ -180,14 +180,14 @@ class Session:
 
     def _require_own_process(self) -> None:
         if self._process != os.getpid():
-            raise KinetographError(
+            raise StateError(
                 f"this session records process {self._process}, and this is process {os.getpid()}",
                 hint="a forked child starts without sessions: start one of its own there",
             )
 
     def _require_running(self) -> None:
         if not self.is_running:
-            raise KinetographError("this session has been stopped already", hint="start a new one")
+            raise StateError("this session has been stopped already", hint="start a new one")
 
     def _record_calls(self) -> None:
         calls = self._config.wanted_calls

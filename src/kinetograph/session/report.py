@@ -6,7 +6,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_int, require_text
-from kinetograph.errors import KinetographError
+from kinetograph.errors import UsageError
 from kinetograph.session.categories import CPU_INSTANT_EVENT, KERNEL
 from kinetograph.session.members import member_of
 from kinetograph.trace.json_text import encodable
@@ -45,7 +45,7 @@ def report_event(
         "correlation_id", correlation_id, 0, (1 << 32) - 1, hint="0 is for events without one"
     )
     if end_ns < start_ns:
-        raise KinetographError(
+        raise UsageError(
             f"end_ns={end_ns} lies before start_ns={start_ns}", hint="both are nanoseconds of wall time"
         )
     if end_ns - start_ns > _MOST_NS:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike
 
+from kinetograph import _native
 from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.trace import Trace
@@ -31,40 +32,11 @@ def save_stacks(trace: Trace, path: str | PathLike[str], metric: str) -> None:
 
 
 def together(traces: Sequence[Trace]) -> Trace:
-    """One trace of those of several cycles."""
-    if len(traces) == 1:
-        return traces[0]
-    whole = Trace()
+    """One trace of those of several cycles; what stands once in a file is that of the last."""
+    joiner = _native.TraceJoiner()
     for trace in traces:
-        _append(whole, trace)
-    whole.native.sort()
-    whole.native.window = (traces[0].start_ns, traces[-1].end_ns)
-    return whole
-
-
-def _append(whole: Trace, trace: Trace) -> None:
-    categories, columns = trace.categories, trace.columns
-    for pid, name, labels in trace.processes:
-        whole.native.name_process(pid, name, labels)
-    for event in trace.events:
-        track, row = event.track, event.row
-        whole.native.append(
-            event.name,
-            categories[int(columns["category"][row])],
-            event.kind,
-            event.start_ns,
-            event.duration_ns,
-            track.process.pid,
-            track.tid,
-            track_name=track.name,
-            args_json=trace.native.args_of(row),
-            correlation=event.correlation_id,
-            scope=event.scope,
-            flags=int(columns["flags"][row]),
-            device_type=track.device_type,
-            device_index=track.device_index,
-        )
-    for key, value in trace.native.metadata():
+        joiner.append(trace.native)
+    whole = Trace(joiner.finish())
+    for key, value in traces[-1].native.metadata():
         whole.native.set_metadata(encodable(key), value)
-    for note in trace.notes:
-        whole.add_note(note.kind, note.text)
+    return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kinetograph.checks import require_int
-from kinetograph.errors import KinetographError, warn_program
+from kinetograph.errors import UsageError, warn_program
 from kinetograph.session.members import member_of
 from kinetograph.trace.words import Word
 
@@ -85,7 +85,7 @@ def asked_action(schedule: Schedule, step: int) -> ProfilerAction:
     """What the program's schedule wants at this step."""
     action = member_of(ProfilerAction, schedule(step), what=f"schedule({step})")
     if action is _STOPPED:
-        raise KinetographError(
+        raise UsageError(
             f"schedule({step}) returned DEVICE_STOPPED, which only the profiler itself sets",
             hint="return NONE, WARMUP, RECORD or RECORD_AND_SAVE",
         )

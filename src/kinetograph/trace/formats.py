@@ -6,10 +6,10 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
-from kinetograph.checks import path_text
-from kinetograph.errors import KinetographError
+from kinetograph.checks import path_text, require_folder
+from kinetograph.errors import UsageError
 
-__all__ = ["require_known_suffix", "saver_for", "saver_named"]
+__all__ = ["require_known_suffix", "saver_for", "saver_named", "usable_path"]
 
 Saver = Callable[[Any, str | PathLike[str]], None]
 
@@ -39,12 +39,24 @@ def require_known_suffix(path: str) -> None:
     _module_for(path)
 
 
+def usable_path(name: str, path: str | PathLike[str]) -> str:
+    """The path from the root. Raises before there is a trace what `save` would raise with one."""
+    import os
+
+    usable = os.path.abspath(path_text(name, path))
+    require_known_suffix(usable)
+    require_folder(name, os.path.dirname(usable))
+    if os.path.isdir(usable):
+        raise UsageError(f"{name}: expected a file, and {usable!r} is a folder", hint="name a file in it")
+    return usable
+
+
 def _module_for(name: str) -> str:
     for suffix, module in _SAVERS.items():
         if name.endswith(suffix):
             return module
     known = ", ".join([*_SAVERS][:-1]) + " or " + [*_SAVERS][-1]
-    raise KinetographError(
+    raise UsageError(
         f"cannot write {name!r}: expected a path that ends in {known}", hint=f"name it {name + '.json'!r}"
     )
 

@@ -12,7 +12,7 @@ from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, TraceFormatError
 from kinetograph.trace.trace import Trace
 
-__all__ = ["load"]
+__all__ = ["load", "require_trace"]
 
 _PIECE_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -35,6 +35,19 @@ def load(path: str | PathLike[str], *, directory: str | PathLike[str] | None = N
             return _read(_reader(file), storage)
     except _native.ParseError as error:
         raise _no_trace(name, *error.args) from None
+    except OSError as error:
+        raise KinetographError(f"cannot read {name!r}: {error.strerror or error}") from error
+
+
+def require_trace(path: str | PathLike[str]) -> None:
+    """Raise what `load` would for a file that is no trace. Of one that begins as a trace no more is read."""
+    name = path_text("path", path)
+    try:
+        with open(name, "rb") as file:
+            pieces = [_reader(file)()]
+            _read(lambda: pieces.pop() if pieces else b"", "")
+    except _native.ParseError:
+        load(name)  # it may begin with more than the first piece holds
     except OSError as error:
         raise KinetographError(f"cannot read {name!r}: {error.strerror or error}") from error
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph.checks import require_text
-from kinetograph.errors import KinetographError
+from kinetograph.errors import ArgumentError, UsageError
 from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
@@ -182,7 +182,7 @@ def require_free_key(key: str) -> None:
     """Raise for a top-level key of the file that the writer fills itself; it would stand there twice."""
     require_text("key", key, hint="keys of a JSON object are strings")
     if key in RESERVED_METADATA:
-        raise KinetographError(
+        raise UsageError(
             f"metadata[{key!r}]: this key of the file is written from the trace itself",
             hint=f"name it {'user.' + key!r}",
         )
@@ -192,7 +192,7 @@ def _json_of(key: str, value: object) -> str:
     try:
         return to_json(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise KinetographError(
+        raise ArgumentError(
             f"metadata[{key!r}]: expected a value that JSON has, got {type(value).__name__}: {error}",
             hint="pass text, numbers, lists and dicts of them, or None; str(value) makes text of anything",
         ) from None

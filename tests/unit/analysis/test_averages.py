@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 import kinetograph as kg
 from kinetograph.analysis.averages import SORT_KEYS
 from kinetograph.analysis.call_tree import call_tree
-from kinetograph.trace import DeviceType, EventFlag, EventKind, Trace
+from kinetograph.trace import DeviceType, EventFlag, EventKind, Trace, load
 from sample_traces import NOW_NS, gpu_trace, trace_of, traces
 
 
@@ -186,6 +187,22 @@ def test_the_events_of_a_trace_answer_as_pytorchs_event_list() -> None:
     assert "gemm" in events.table(sort_by="self_cuda_time_total")
     assert "aten::mm" in events[:1].table()
     assert "gemm" not in events[:1].table()
+
+
+def test_averages_write_the_files_that_pytorchs_event_list_writes(tmp_path: Path) -> None:
+    averages = gpu_trace().key_averages()
+    averages.export_chrome_trace(str(tmp_path / "trace"))
+    assert load(tmp_path / "trace").names == load_saved(tmp_path).names
+    for metric in averages.supported_export_stacks_metrics():
+        averages.export_stacks(str(tmp_path / "stacks"), metric)
+        assert (tmp_path / "stacks").exists()
+    with pytest.raises(ValueError, match="metric"):
+        averages.export_stacks(str(tmp_path / "stacks"), "nothing")
+
+
+def load_saved(folder: Path) -> Trace:
+    gpu_trace().save(folder / "saved.json")
+    return load(folder / "saved.json")
 
 
 def test_only_the_events_of_a_whole_trace_have_averages() -> None:

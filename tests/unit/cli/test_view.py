@@ -133,13 +133,29 @@ def test_a_silent_connection_holds_up_nobody(trace: Path) -> None:
 
 def test_a_client_that_leaves_early_may_come_again(tmp_path: Path) -> None:
     large = tmp_path / "large.pftrace"
-    large.write_bytes(bytes(64 << 20))
+    large.write_bytes(b"[]".ljust(64 << 20))
     with viewing(large) as viewer:
         answer = viewer.ask("GET")
         answer.read(1000)
         answer.close()
         assert len(viewer.ask("GET").read()) == 64 << 20
         assert viewer.end() == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"no trace", b'{"name": "package"}', bytes(100)], ids=str)
+def test_a_file_that_is_no_trace_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(content)
+    result = CliRunner().invoke(main, ["view", "--no-browser", "--port", "0", "--timeout", "9", str(path)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "is no trace" in result.stderr
+
+
+def test_a_trace_that_begins_with_much_else_is_served(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(b'{"kept": "%s", "traceEvents": []}' % (b"x" * (3 << 20)))
+    with viewing(path) as viewer:
+        assert viewer.ask("GET").read() == path.read_bytes()
 
 
 def test_ctrl_c_ends_it_without_a_traceback(trace: Path) -> None:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kinetograph.run.collect import Trimmer, session_files
+import pytest
+
+from kinetograph.run.collect import Reading, Trimmer, merge_session_files, session_files
 from kinetograph.run.directory import RunDirectory
 from recorded import start
 
@@ -49,3 +51,16 @@ def test_a_file_without_a_header_is_told_apart(tmp_path: Path) -> None:
     Trimmer(RunDirectory(str(tmp_path))).trim()
     assert not files
     assert "too short" in unreadable[0].reason
+
+
+@pytest.mark.parametrize("memory_limit_bytes", [1 << 30, 512], ids=["in memory", "in files"])
+def test_many_processes_become_one_trace_wherever_it_is_kept(tmp_path: Path, memory_limit_bytes: int) -> None:
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", LEAVES_A_FILE, str(tmp_path)], check=True)
+    files, _unreadable = session_files(RunDirectory(str(tmp_path)).session_files())
+    before = {file.path: used_bytes(file.path) for file in files}
+    trace = merge_session_files(files, lambda _text: None, Reading(memory_limit_bytes))
+    assert [event.name for event in trace.events] == ["here"] * 3
+    assert [process.pid for process in trace.processes] == [file.pid for file in files]
+    # Reading changes nothing: giving space back takes longer than reading.
+    assert {file.path: used_bytes(file.path) for file in files} == before

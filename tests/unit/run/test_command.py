@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from kinetograph.run.command import python_command, split_interpreter_arguments
+from kinetograph.run.command import program_folder, python_command, split_interpreter_arguments
 
 
 @pytest.mark.parametrize(
@@ -42,5 +43,20 @@ def test_the_program_gets_our_flags_but_not_those_that_keep_our_script_apart(
     monkeypatch: pytest.MonkeyPatch, ours: list[str], flags: list[str]
 ) -> None:
     monkeypatch.setattr(sys, "orig_argv", ours)
-    assert python_command(["app.py"], is_module=False) == [sys.executable, *flags, "app.py"]
-    assert python_command(["app"], is_module=True)[-2:] == ["-m", "app"]
+    assert python_command(["app.py"]) == [sys.executable, *flags, "app.py"]
+    assert python_command(["app"], "-m")[-2:] == ["-m", "app"]
+
+
+def test_the_folder_of_a_program_is_that_of_its_script_or_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "main.py").touch()
+    (tmp_path / "linked.py").symlink_to(tmp_path / "app" / "main.py")
+    monkeypatch.chdir(tmp_path)
+    scripts = {"app/main.py": "app", "linked.py": "app", "app": "app", "gone.py": "."}
+    for script, folder in scripts.items():
+        assert program_folder(["python", "-u", script, "x"]) == str((tmp_path / folder).resolve())
+    assert program_folder(["python", "-m", "app"]) == str(tmp_path)
+    for program in (["-c", "1"], ["-"], []):
+        assert program_folder(["python", *program]) is None

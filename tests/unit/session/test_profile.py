@@ -353,10 +353,29 @@ def test_a_handler_may_wait_for_a_thread_that_steps() -> None:
 # ---- wrong order
 
 
-@pytest.mark.parametrize("method", ["step", "stop"])
-def test_nothing_can_be_done_with_a_profile_that_never_started(method: str) -> None:
-    with pytest.raises(kg.KinetographError, match="never started"):
-        getattr(kg.profile(), method)()
+def test_a_profile_that_never_started_cannot_be_stopped() -> None:
+    # PyTorch asserts it.
+    with pytest.raises(AssertionError, match="never started") as caught:
+        kg.profile().stop()
+    assert isinstance(caught.value, kg.StateError)
+
+
+def test_steps_of_a_profile_that_never_started_are_told_of_and_do_nothing() -> None:
+    prof = kg.profile(schedule=kg.schedule(**EVERY_STEP))
+    with pytest.warns(UserWarning, match="never started") as caught:
+        prof.step()
+    assert caught[0].filename == __file__
+    assert (prof.step_num, prof.profiler) == (0, None)
+
+
+def test_the_low_level_profile_starts_and_stops_as_pytorchs() -> None:
+    prof = kg._KinetoProfile(activities={kg.ProfilerActivity.CPU})
+    prof.start()
+    kg.mark("here")
+    prof.stop()
+    assert [event.name for event in prof.events()] == ["here"]
+    with pytest.raises(kg.StateError, match="no trace"):
+        prof.stop()
 
 
 def test_starting_twice_is_an_error_and_leaves_the_first() -> None:
@@ -576,6 +595,21 @@ def test_kept_events_keep_their_place_and_arguments() -> None:
     found = [event for event in prof.events() if event.name == "in a thread"]
     assert [event.args["size"] for event in found] == [3, 3]
     assert all("worker" in event.track.name for event in found)
+
+
+def test_cycles_are_joined_on_their_threads_and_without_looking_at_each_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prof = stepped(4, schedule=kg.schedule(**EVERY_STEP), acc_events=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(kg.Trace, "events", property(lambda _trace: pytest.fail("looks at events")))
+        patch.setattr(kg.Event, "__init__", lambda *_: pytest.fail("makes an event"))
+        assert len(prof.key_averages()) == 3
+    events = prof.events()
+    assert {event.track for event in events} == {prof.trace.events[0].track}
+    assert events[0].track.tid == threading.get_native_id()
+    assert [event.start_ns for event in events] == sorted(event.start_ns for event in events)
+    assert prof.events()[0].trace is events[0].trace
 
 
 def test_the_profiler_attribute_is_the_cycle() -> None:

@@ -1,0 +1,58 @@
+"""The processes that belong to a run, whether they record or not: they carry its variable."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kinetograph.run.directory import VARIABLE, RunDirectory
+
+__all__ = ["Member", "members"]
+
+_PYTHON = re.compile(r"python|pypy")
+
+
+class Member(NamedTuple):
+    """A process that was started by the program, or by one of its children."""
+
+    pid: int
+    name: str
+    """Of its executable."""
+    age_seconds: float
+    is_busy: bool
+    """Runs or would, as a process does that starts; one that waits for something has started."""
+
+    @property
+    def is_python(self) -> bool:
+        return _PYTHON.search(self.name) is not None
+
+
+def members(directory: RunDirectory) -> Iterator[Member]:
+    """Those that can be seen; a zombie, and a process of another user, cannot."""
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                if _carries_variable(name, directory.path):
+                    yield _described(name)
+            except (OSError, ValueError):
+                continue  # it has ended, or is not ours to look at
+
+
+def _carries_variable(pid: str, directory: str) -> bool:
+    """Also that of a run inside this run, whose directory lies in ours."""
+    begin = os.fsencode(f"{VARIABLE}={directory}")
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        variables = file.read().split(b"\0")
+    return any(variable == begin or variable.startswith(begin + b"/") for variable in variables)
+
+
+def _described(pid: str) -> Member:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
+    name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    return Member(int(pid), name, age, is_busy=fields[0] in (b"R", b"D"))
