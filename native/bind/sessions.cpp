@@ -99,10 +99,10 @@ void record_device_event(std::string_view name, uint8_t category, int64_t start_
     if (!thread) return;
     const record::DevicePlace place{device_type, {}, device_index, resource};
     const uint32_t id = Recorder::instance().intern(name);
-    record::append_with_payload(*thread,
-                                {uint64_t(start_ns), uint64_t(end_ns), id, record::RecordKind::device_span,
-                                 category, 0, 0, 0, 0, correlation},
-                                &place, args.c_str(), args.size());
+    record::append_device_span(*thread,
+                               {uint64_t(start_ns), uint64_t(end_ns), id, record::RecordKind::device_span,
+                                category, 0, 0, 0, 0, correlation},
+                               place, args.c_str(), args.size());
 }
 
 void record_instant(std::string_view name, uint8_t category, bool is_memory, nb::bytes args) {

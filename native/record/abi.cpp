@@ -84,7 +84,7 @@ void device_span(const kinetograph_device_event* event) {
                         0,
                         0,
                         event->correlation};
-    append_with_payload(*thread, record, &place, event->args, event->args ? event->args_bytes : 0);
+    append_device_span(*thread, record, place, event->args, event->args ? event->args_bytes : 0);
 }
 
 void name_thread(const char* text, size_t bytes) {

@@ -170,4 +170,30 @@ void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace*
     publish(thread, units);
 }
 
+void append_device_span(ThreadBuffer& thread, const Record& record, const DevicePlace& place,
+                        const char* payload, size_t payload_bytes) noexcept {
+    const bool discards = thread.discards;
+    Recorder& recorder = Recorder::instance();
+    if (discards && !recorder.keep_in_pause(thread, int64_t(record.start))) return;
+    append_with_payload(thread, record, &place, payload, payload_bytes);
+    if (discards) recorder.discard_again(thread);
+}
+
+bool Recorder::keep_in_pause(ThreadBuffer& thread, int64_t start_ns) {
+    std::lock_guard lock(mutex_);
+    const bool is_wanted = std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
+        return entry.second.is_paused && entry.second.has_begun && start_ns <= entry.second.paused_at_ns;
+    });
+    if (!is_wanted) return false;
+    thread.discards = false;
+    take_extent_back(thread);
+    return true;
+}
+
+void Recorder::discard_again(ThreadBuffer& thread) {
+    std::lock_guard lock(mutex_);
+    thread.discards = true;
+    set_extent_aside(thread);
+}
+
 }  // namespace kinetograph::record

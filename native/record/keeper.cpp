@@ -117,19 +117,10 @@ bool SlabPool::keeper_works(std::unique_lock<std::mutex>& lock) {
     }
     if (make_slabs_ready(lock)) return true;
     if (free_.size() >= low_water_slabs) return false;
+    // Threads may have it from now on: one that comes before its pages are ready faults them in itself, which
+    // is better than to be told that there is no memory.
     std::unique_ptr<Segment> segment = map_segment_or_none(segment_bytes);
-    if (!segment) return false;
-    // Nobody knows this memory yet, so its pages can be made ready without the lock.
-    const uint64_t generation = keeper_generation_;
-    lock.unlock();
-    populate(segment->memory, segment->bytes);
-    lock.lock();
-    // Meanwhile the sessions it was for may have ended, or a thread may have taken what was left of the
-    // limit: what the keeper holds is not counted, so that no thread is refused memory because of it.
-    const bool has_room = segment->file != 0 || segment->bytes <= memory_left();
-    if (generation == keeper_generation_ && has_room) return adopt(std::move(segment), true);
-    munmap(segment->memory, segment->bytes);
-    return true;
+    return segment && adopt(std::move(segment));
 }
 
 }  // namespace kinetograph::record

@@ -248,13 +248,11 @@ bool SlabPool::make_room_for(Segment& segment) {
 }
 
 // False, and the segment is gone, when there is no memory to keep account of it.
-bool SlabPool::adopt(std::unique_ptr<Segment> segment, bool is_populated) {
+bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
     if (!make_room_for(*segment)) {
         munmap(segment->memory, segment->bytes);
         return false;
     }
-    // While the keeper made it ready, a session file may have opened or closed.
-    const bool is_for_now = belongs_here(*segment);
     if (segment->file == 0) anonymous_bytes_ += segment->bytes;
     exhausted_.store(false, std::memory_order_relaxed);
     // Behind those that are free: a segment of which nothing is used can be given back.
@@ -263,8 +261,7 @@ bool SlabPool::adopt(std::unique_ptr<Segment> segment, bool is_populated) {
         Slab& slab = segment->slabs[i];
         slab.memory = segment->memory + i * slab_bytes;
         slab.segment = segment.get();
-        slab.is_ready = is_populated;
-        if (is_for_now) free_.insert(free_.begin() + ptrdiff_t(place++), &slab);
+        free_.insert(free_.begin() + ptrdiff_t(place++), &slab);
     }
     segments_.push_back(std::move(segment));
     return true;
@@ -272,7 +269,7 @@ bool SlabPool::adopt(std::unique_ptr<Segment> segment, bool is_populated) {
 
 bool SlabPool::add_segment(size_t bytes) {
     std::unique_ptr<Segment> segment = map_segment(bytes);
-    return segment && adopt(std::move(segment), false) && !free_.empty();
+    return segment && adopt(std::move(segment)) && !free_.empty();
 }
 
 // ---- life

@@ -113,7 +113,7 @@ private:
     void collect_free_slabs();
     bool add_segment(size_t bytes);
     bool make_room_for(Segment& segment);
-    bool adopt(std::unique_ptr<Segment> segment, bool is_populated);
+    bool adopt(std::unique_ptr<Segment> segment);
     void unmap(Segment* segment);
     std::unique_ptr<Segment> map_segment(size_t bytes);
     std::unique_ptr<Segment> map_segment_or_none(size_t bytes);

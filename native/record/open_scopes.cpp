@@ -32,24 +32,21 @@ void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into) {
 }
 
 void forget_ended(std::vector<OpenScopeCopy>& open, const RecordRange& ended) {
+    const ScopeSet copied(open);
+    ScopeSet seen_twice;
     for_each_record(ended, [&](const Record& record) {
-        std::erase_if(open, [&](const OpenScopeCopy& scope) {
-            return scope.is(record.start, record.name, record.lane);
-        });
+        if (copied.contains(record)) seen_twice.insert(record);
     });
-}
-
-bool holds(const std::vector<OpenScopeCopy>& scopes, const OpenScopeCopy& wanted) {
-    return std::any_of(scopes.begin(), scopes.end(), [&](const OpenScopeCopy& scope) {
-        return scope.is(wanted.start, wanted.name, wanted.lane);
-    });
+    forget(open, seen_twice);
 }
 
 void keep_open_at_leave(const std::vector<OpenScopeCopy>& left, std::vector<OpenScopeCopy>& open) {
-    std::vector<OpenScopeCopy> kept;
+    const ScopeSet still_open(open);
+    std::vector<OpenScopeCopy> all;
     for (const OpenScopeCopy& scope : left)
-        if (!holds(open, scope)) kept.push_back(scope);
-    open.insert(open.begin(), kept.begin(), kept.end());
+        if (!still_open.contains(scope)) all.push_back(scope);
+    all.insert(all.end(), open.begin(), open.end());
+    open = std::move(all);
 }
 
 }  // namespace kinetograph::record

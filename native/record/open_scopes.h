@@ -12,7 +12,6 @@ namespace kinetograph::record {
 void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into);
 // Scopes that ended while they were copied: their records are in the extent that the owner is writing to.
 void forget_ended(std::vector<OpenScopeCopy>& open, const RecordRange& ended);
-bool holds(const std::vector<OpenScopeCopy>& scopes, const OpenScopeCopy& wanted);
 // What was open when its thread left, unless it is still open.
 void keep_open_at_leave(const std::vector<OpenScopeCopy>& left, std::vector<OpenScopeCopy>& open);
 

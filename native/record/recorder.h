@@ -83,6 +83,10 @@ public:
     bool next_extent(ThreadBuffer& thread, uint32_t units);
     bool grow_stack(ThreadBuffer& thread, Lane& lane);
     Lane* add_lane(ThreadBuffer& thread);
+    // Lets a thread that discards keep something that began at this wall time; false when no session wants
+    // it.
+    bool keep_in_pause(ThreadBuffer& thread, int64_t start_ns);
+    void discard_again(ThreadBuffer& thread);
     void count_dropped_without_a_buffer() {
         dropped_without_a_buffer_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -106,7 +110,8 @@ private:
         uint64_t keep_from = 0;        // older records are no longer wanted
         uint64_t recording_since = 0;  // its start, or the last resume
         bool is_paused = false;
-        bool has_begun = true;  // false before the first resume of one that starts paused
+        int64_t paused_at_ns = 0;  // wall time
+        bool has_begun = true;     // false before the first resume of one that starts paused
         std::vector<Window> pauses;
         std::map<ThreadBuffer*, Membership> members;
     };

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.h"
@@ -33,11 +34,48 @@ struct OpenScopeCopy {
     uint32_t meta = 0;
     uint16_t lane = 0;
     uint64_t seen_until = UINT64_MAX;  // when its thread left the session, if it did
-
-    bool is(uint64_t other_start, uint32_t other_name, uint16_t other_lane) const {
-        return start == other_start && name == other_name && lane == other_lane;
-    }
 };
+
+// Scopes of one thread, by what tells them apart. However many there are, looking for one is one step.
+class ScopeSet {
+public:
+    ScopeSet() = default;
+    explicit ScopeSet(const std::vector<OpenScopeCopy>& scopes) {
+        for (const OpenScopeCopy& scope : scopes) insert(scope);
+    }
+    // An OpenScopeCopy, or the Record that it became.
+    template <class Scope>
+    void insert(const Scope& scope) {
+        keys_.insert({scope.start, scope.name, scope.lane});
+    }
+    template <class Scope>
+    bool contains(const Scope& scope) const {
+        return keys_.contains({scope.start, scope.name, scope.lane});
+    }
+    bool empty() const { return keys_.empty(); }
+
+private:
+    struct Key {
+        uint64_t start;
+        uint32_t name;
+        uint16_t lane;
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        size_t operator()(const Key& key) const {
+            return (key.start ^ uint64_t(key.name) << 40 ^ uint64_t(key.lane) << 24) * 0x9e3779b97f4a7c15;
+        }
+    };
+    std::unordered_set<Key, Hash> keys_;
+};
+
+// Takes out those that are in `ended`. Returns how many it looked at, each once.
+inline size_t forget(std::vector<OpenScopeCopy>& open, const ScopeSet& ended) {
+    const size_t looked_at = ended.empty() ? 0 : open.size();
+    if (!ended.empty())
+        std::erase_if(open, [&](const OpenScopeCopy& scope) { return ended.contains(scope); });
+    return looked_at;
+}
 
 struct Losses {
     uint64_t dropped = 0;     // events, for want of memory

@@ -89,10 +89,11 @@ void Recorder::close_window(ThreadBuffer& thread, Membership& membership, uint64
         for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
     for (OpenScopeCopy& scope : open) scope.seen_until = at;
     std::vector<OpenScopeCopy>& left = membership.open_at_leave;
+    const ScopeSet still_open(open);
     const auto last = left.end() - ptrdiff_t(membership.left_last);
-    left.erase(
-        std::remove_if(last, left.end(), [&](const OpenScopeCopy& scope) { return holds(open, scope); }),
-        left.end());
+    left.erase(std::remove_if(last, left.end(),
+                              [&](const OpenScopeCopy& scope) { return still_open.contains(scope); }),
+               left.end());
     left.insert(left.end(), open.begin(), open.end());
     membership.left_last = open.size();
     membership.windows.back().end = at;
@@ -156,6 +157,7 @@ bool Recorder::pause(SessionId id) {
     const uint64_t now = base::ticks();
     session.pauses.push_back({now, UINT64_MAX});
     session.is_paused = true;
+    session.paused_at_ns = base::read_clock_ns(CLOCK_REALTIME);
     for (auto& [thread, membership] : session.members)
         if (membership.part == Part::recording) close_window(*thread, membership, now, Part::paused);
     return true;

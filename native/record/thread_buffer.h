@@ -181,6 +181,11 @@ inline void append(ThreadBuffer& thread, const Record& record) noexcept {
 KINETOGRAPH_API void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
                                          const char* payload, size_t payload_bytes) noexcept;
 
+// What a device did, which belongs to sessions by its own time: it is kept also while all of them are paused,
+// if it began before that.
+KINETOGRAPH_API void append_device_span(ThreadBuffer& thread, const Record& record, const DevicePlace& place,
+                                        const char* payload, size_t payload_bytes) noexcept;
+
 inline Lane& lane_of(ThreadBuffer& thread, uintptr_t context, bool* is_new = nullptr) noexcept {
     Lane* lane = thread.lane;
     if (lane->context == context) [[likely]]

@@ -98,7 +98,7 @@ private:
         for_each_record(thread, [&](const Record& record) {
             Clipped clipped;
             if (filter_.wants(thread, record, clipped)) write_host_event(record, clipped);
-            if (record.kind == RecordKind::device_span) needs_sort_ |= device_rows_.write(record);
+            if (record.kind == RecordKind::device_span) needs_sort_ |= device_rows_.write(thread, record);
         });
         for (size_t i = thread.open.size(); i-- > 0;) write_open_scope(thread, thread.open[i]);
         lanes_.clear();
@@ -108,8 +108,8 @@ private:
         // Scopes and calls of a lane come from two stacks; together they are to be outermost first.
         std::stable_sort(thread.open.begin(), thread.open.end(),
                          [](const OpenScopeCopy& a, const OpenScopeCopy& b) { return a.start < b.start; });
-        std::unordered_set<uint64_t> open_starts;
-        for (const OpenScopeCopy& scope : thread.open) open_starts.insert(scope.start);
+        const record::ScopeSet open(thread.open);
+        record::ScopeSet ended;
         for_each_record(thread, [&](const Record& record) {
             note_name(thread, record);
             samples_.see(record);
@@ -117,8 +117,11 @@ private:
             Clipped clipped;
             if (!filter_.wants(thread, record, clipped)) return;
             see(record.lane, record.category, record.name, clipped);
-            if (!open_starts.empty() && open_starts.contains(record.start)) forget_open(thread, record);
+            // It ended between the moment of the stop (or of a pause) and the reading of the buffers: it is
+            // in both.
+            if (!open.empty() && open.contains(record)) ended.insert(record);
         });
+        forget(thread.open, ended);
         for (size_t i = thread.open.size(); i-- > 0;) {
             const OpenScopeCopy& scope = thread.open[i];
             Clipped clipped;
@@ -143,14 +146,6 @@ private:
         if (record.kind == RecordKind::lane_name &&
             clip(record.start, record.start, 0, thread.windows, clipped))
             lane_rows(record.lane).see_name(rows_.name(record.name));
-    }
-
-    // The scope ended between the moment of the stop (or of a pause) and the reading of the buffers: it is in
-    // both.
-    static void forget_open(ThreadRecording& thread, const Record& record) {
-        std::erase_if(thread.open, [&](const OpenScopeCopy& scope) {
-            return scope.is(record.start, record.name, record.lane);
-        });
     }
 
     void place_lanes(const ThreadRecording& thread) {

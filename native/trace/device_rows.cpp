@@ -1,6 +1,7 @@
 #include "trace/device_rows.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -10,28 +11,49 @@ namespace {
 
 constexpr int64_t device_sort_index = 5'000'000;
 
+// Whoever times a device reads the wall clock, which is slewed while a session keeps the offset it began
+// with: what seems to pass the edge of a window by that much may not have.
+int64_t doubt_of(const base::ClockFit& clock) {
+    return clock.error_ns() + (clock.wall_stepped() ? 0 : std::abs(clock.wall_drift_ns()));
+}
+
 }  // namespace
 
 bool DeviceRows::wants(const record::Record& record) const {
-    const Trace& trace = rows_.trace();
-    if (int64_t(record.end) < trace.window_start_ns) return false;
-    if (int64_t(record.start) > trace.window_end_ns && !recording_.is_recovered) return false;
-    if (record.payload * sizeof record < sizeof(record::DevicePlace) + sizeof(uint32_t)) return false;
-    return makes_sense(record.category, record.scope) && filter_.wants_category(record.category);
+    return int64_t(record.end) >= 0 &&
+           record.payload * sizeof record >= sizeof(record::DevicePlace) + sizeof(uint32_t) &&
+           makes_sense(record.category, record.scope) && filter_.wants_category(record.category);
 }
 
-bool DeviceRows::write(const record::Record& record) {
-    if (!wants(record)) return false;
+const std::vector<record::Window>& DeviceRows::windows_ns(const record::ThreadRecording& thread) {
+    if (std::exchange(thread_, &thread) == &thread) return windows_ns_;
+    const auto doubt_ns = uint64_t(doubt_of(recording_.clock));
+    windows_ns_.clear();
+    for (const record::Window& window : thread.windows) {
+        const auto begin = uint64_t(rows_.wall(window.begin)), end = uint64_t(rows_.wall(window.end));
+        windows_ns_.push_back({begin - std::min(begin, doubt_ns), end + doubt_ns});
+    }
+    // Nobody knows when a process that was killed ended: its devices may have been ahead of its last record.
+    if (recording_.is_recovered && !windows_ns_.empty() && thread.windows.back().end == recording_.window.end)
+        windows_ns_.back().end = UINT64_MAX;
+    return windows_ns_;
+}
+
+bool DeviceRows::write(const record::ThreadRecording& thread, const record::Record& record) {
+    Clipped clipped;
+    const auto start_ns = uint64_t(std::max<int64_t>(0, int64_t(record.start)));
+    if (!wants(record) || !clip(start_ns, std::max(start_ns, record.end), 0, windows_ns(thread), clipped))
+        return false;
     record::DevicePlace place;
     std::memcpy(&place, record.payload_bytes(), sizeof place);
-    const int64_t start_ns = int64_t(record.start), end_ns = int64_t(record.end);
     const size_t row = rows_.add_row();
     Trace& trace = rows_.trace();
-    trace.start_ns[row] = start_ns;
-    trace.duration_ns[row] = std::max<int64_t>(0, end_ns - start_ns);
+    trace.start_ns[row] = int64_t(clipped.start);
+    trace.duration_ns[row] = int64_t(clipped.end - clipped.start);
     trace.name[row] = rows_.name(record.name);
     trace.track[row] = track(place);
     trace.category[row] = record.category;
+    trace.flags[row] = clipped.flags & event_flags;
     rows_.write_payload(row, record, sizeof place);
     rows_.write_correlation(row, record.correlation);
     return true;

@@ -40,6 +40,23 @@ void scope(std::string_view name) {
     end(name);
 }
 
+void device_span(std::string_view name, int64_t start_ns, int64_t end_ns) {
+    if (record::ThreadBuffer* thread = record::recording_thread())
+        record::append_device_span(
+            *thread,
+            {uint64_t(start_ns), uint64_t(end_ns), id(name), record::RecordKind::device_span,
+             uint8_t(record::Category::kernel), 0, 0, 0, 0, 0},
+            {1, {}, 0, 0}, nullptr, 0);
+}
+
+// A moment that is told from those before and after it, whatever the doubt of the clock.
+int64_t wait_for_later() {
+    constexpr int64_t apart_ns = 20'000'000;
+    const int64_t start_ns = base::read_clock_ns(CLOCK_REALTIME);
+    while (base::read_clock_ns(CLOCK_REALTIME) < start_ns + 2 * apart_ns) std::this_thread::yield();
+    return start_ns + apart_ns;
+}
+
 record::SessionOptions options(bool all_threads, bool starts_paused = false) {
     record::SessionOptions options;
     options.all_threads = all_threads;
@@ -152,6 +169,32 @@ TEST(scopes_of_one_name_are_told_apart_across_a_pause) {
     const size_t first = row_of(trace, "f");
     CHECK(trace.end_ns(first) <= trace.start_ns[first + 1]);
     CHECK(note(trace, "unbalanced").empty());
+}
+
+TEST(what_a_device_did_before_a_pause_may_be_told_in_it) {
+    const auto session = recorder().start(options(false));
+    scope("before");
+    const int64_t before_ns = wait_for_later();
+    recorder().pause(session);
+    const int64_t paused_ns = wait_for_later();
+    device_span("told late", before_ns, before_ns + 1);
+    device_span("meanwhile", paused_ns, paused_ns + 1);
+    scope("meanwhile");
+    wait_for_later();
+    recorder().resume(session);
+    device_span("meanwhile", paused_ns, paused_ns + 1);
+    const trace::Trace trace = stop(session);
+    CHECK(count(trace, "told late") == 1 && count(trace, "meanwhile") == 0 && count(trace, "before") == 1);
+}
+
+TEST(what_devices_did_in_a_pause_needs_no_memory) {
+    const auto session = recorder().start(options(false));
+    recorder().pause(session);
+    const int64_t paused_ns = wait_for_later();
+    const size_t before = recorder().memory_bytes();
+    for (int i = 0; i < 400'000; ++i) device_span("meanwhile", paused_ns, paused_ns + 1);
+    CHECK(recorder().memory_bytes() <= before + made_ready);
+    stop(session);
 }
 
 TEST(a_session_that_is_stopped_while_paused_keeps_what_came_before) {
@@ -279,6 +322,48 @@ TEST(ten_thousand_pauses_need_no_memory_of_their_own) {
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "recorded") == 10'000 && count(trace, "meanwhile") == 0);
     CHECK(count(trace, "outer") == 1);
+}
+
+// Each scope is seen twice: open when the pause began, and recorded when it ended.
+TEST(a_hundred_thousand_scopes_across_pauses_are_each_one_event) {
+    constexpr size_t pauses = 100'000;
+    const auto session = recorder().start(options(false));
+    for (size_t i = 0; i < pauses; ++i) {
+        begin("across");
+        recorder().pause(session);
+        recorder().resume(session);
+        end("across");
+    }
+    record::Recording recording = recorder().stop(session);
+    CHECK(recording.threads.at(0).open.size() == pauses);
+    const trace::Trace trace = trace::build_trace(std::move(recording));
+    CHECK(count(trace, "across") == pauses && count(trace, "Recording resumed") == pauses);
+    size_t unfinished = 0;
+    for (size_t i = 0; i < trace.size(); ++i) unfinished += (trace.flags[i] & trace::event_unfinished) != 0;
+    CHECK(unfinished == 0);
+}
+
+TEST(forgetting_what_has_ended_looks_at_each_scope_once) {
+    std::vector<record::OpenScopeCopy> open;
+    record::ScopeSet ended;
+    for (uint32_t i = 0; i < 100'000; ++i) {
+        open.push_back({i, 1, 0, 0});
+        if (i % 2 == 0) ended.insert(open.back());
+    }
+    CHECK(record::forget(open, ended) == 100'000);
+    CHECK(open.size() == 50'000 && open.front().start == 1);
+}
+
+TEST(a_scope_open_across_many_pauses_is_remembered_once) {
+    const auto session = recorder().start(options(false));
+    begin("outer");
+    for (int i = 0; i < 100'000; ++i) {
+        recorder().pause(session);
+        recorder().resume(session);
+    }
+    const record::Recording recording = recorder().stop(session);
+    CHECK(recording.threads.at(0).open.size() == 1);
+    end("outer");
 }
 
 TEST(a_long_pause_keeps_nothing) {

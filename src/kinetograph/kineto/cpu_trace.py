@@ -10,7 +10,7 @@ from kinetograph.errors import KinetographError
 from kinetograph.kineto.activities import ActivityType
 from kinetograph.kineto.devices import DeviceAndResource
 from kinetograph.session.members import member_of
-from kinetograph.trace.json_text import encodable, to_json
+from kinetograph.trace.json_text import encodable, strict_json, to_json
 
 __all__ = ["CpuActivity", "CpuTrace", "TraceWrapper", "add_metadata", "inbox"]
 
@@ -127,6 +127,11 @@ class TraceWrapper:
         is_instant = known_type is ActivityType.CPU_INSTANT_EVENT
         # Callers close spans by clocks of their own; Kineto lets none end before it began, and so do we.
         duration_ns = 0 if is_instant else max(0, end_ns - start_ns)
+        if duration_ns > _INT64[1]:
+            raise KinetographError(
+                f"end_ns={end_ns} lies more nanoseconds after start_ns={start_ns} than an int64 holds",
+                hint="both are nanoseconds of wall time, as time.time_ns() gives them",
+            )
         place = _place(device_and_resource)
         activity = CpuActivity(encodable(name), known_type, place, correlation_id, start_ns, duration_ns)
         self._open_trace().activities.append(activity)
@@ -180,17 +185,11 @@ def add_metadata(activity: CpuActivity, key: str, value: str, *, quote: bool = F
 
 def checked_json(key: str, value: str) -> str:
     """Text that can be put into a trace file as it is; Kineto checks nothing, and its file is broken then."""
-    import json
-
     try:
-        json.loads(value, parse_constant=_refuse_constant)
+        strict_json(value)
     except (TypeError, ValueError) as error:
         raise KinetographError(
-            f"{key}: expected JSON text, got {value!r} ({error})", hint="json.dumps(value) makes JSON text"
+            f"{key}: expected JSON text, got {spelled(value)} ({error})",
+            hint="json.dumps(value) makes JSON text",
         ) from None
     return value
-
-
-def _refuse_constant(name: str) -> None:
-    """Python reads NaN and Infinity, but JSON has neither."""
-    raise ValueError(f"{name} is not JSON")

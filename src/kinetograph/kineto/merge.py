@@ -63,8 +63,10 @@ def _append(trace: Trace, activity: CpuActivity) -> None:
 
 def _name_stream(trace: Trace, place: DeviceAndResource, device_type: DeviceType) -> None:
     device, stream = place
-    trace.native.name_process(device, "python", f"GPU {device}", _DEVICE_SORT_INDEX + device)
-    trace.native.name_track(device, stream, f"stream {stream} ", stream, device_type, device)
+    # Any number is taken for a device, but only those of real ones are an index.
+    index = device if 0 <= device < 1 << 31 else -1
+    trace.native.name_process(device, "python", f"GPU {device}", _DEVICE_SORT_INDEX + index)
+    trace.native.name_track(device, stream, f"stream {stream} ", stream, device_type, index)
 
 
 def _args_json(activity: CpuActivity) -> str:

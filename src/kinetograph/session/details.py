@@ -16,7 +16,7 @@ from kinetograph.errors import ArgumentError
 from kinetograph.session import observer
 from kinetograph.session.categories import CPU_OP, USER_ANNOTATION
 from kinetograph.session.members import member_of
-from kinetograph.trace.json_text import plain
+from kinetograph.trace.json_text import DEEPEST, plain, shallow
 from kinetograph.trace.words import RESERVED_ARGUMENTS, RecordScope
 
 __all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
@@ -134,6 +134,9 @@ def members_text(members: dict[str, Any]) -> bytes:
         text = _json(members)
     except (TypeError, ValueError, RecursionError):  # nan, a circle, keys that are no text
         text = _json({key: _known_to_json(value) for key, value in members.items()})
+    # One level is that of the members themselves. Few values are nested so deeply, and few texts can be.
+    if text.count("[") + text.count("{") > DEEPEST:
+        text = _json(shallow(json.loads(text), DEEPEST + 1))
     return text[1:-1].encode()
 
 

@@ -21,12 +21,12 @@ from kinetograph.session.members import members_of
 from kinetograph.trace.words import RecordScope
 
 __all__ = [
+    "ErrorLog",
     "RecordFunction",
     "add_global_callback",
     "add_thread_local_callback",
     "at_enter",
     "at_exit",
-    "errors",
     "is_observing",
     "remove_callback",
 ]
@@ -89,31 +89,36 @@ def _is_sampled(probability: float) -> bool:
     return random.random() < probability
 
 
-class _Errors:
-    """Failures of callbacks. Each callback is reported once; none ever reaches the program."""
+class ErrorLog:
+    """What callbacks raised while a session ran: a sentence for each. None of it reaches the program.
+
+    >>> log = ErrorLog()
+    >>> log.close()
+    ['on_enter raised ValueError(3); further errors of it are not reported']
+    """
 
     def __init__(self) -> None:
-        self._sentences: list[str] = []
-        self._reported: set[int] = set()
+        self._sentences: dict[int, str] = {}
+        with _lock:
+            _error_logs.append(self)
 
-    @property
-    def count(self) -> int:
-        return len(self._sentences)
+    def close(self) -> list[str]:
+        with _lock:
+            if self in _error_logs:
+                _error_logs.remove(self)
+        return list(self._sentences.values())
 
-    def since(self, count: int) -> list[str]:
-        return self._sentences[count:]
-
-    def report(self, callback: _Callback, error: BaseException) -> None:
-        if callback.handle not in self._reported:
-            self._reported.add(callback.handle)
+    def take(self, callback: _Callback, error: BaseException) -> None:
+        if callback.handle not in self._sentences:
             name = getattr(callback.on_enter or callback.on_exit, "__qualname__", "callback")
-            self._sentences.append(f"{name} raised {_spelled(error)}; further errors of it are not reported")
+            sentence = f"{name} raised {_spelled(error)}; further errors of it are not reported"
+            self._sentences[callback.handle] = sentence
 
 
 def _spelled(error: BaseException) -> str:
     try:
         return repr(error)
-    except Exception:
+    except BaseException:
         return type(error).__name__
 
 
@@ -127,16 +132,19 @@ class _ThreadCallbacks(threading.local):
 class _Calls:
     """The callbacks that saw a scope begin, and what each of them returned."""
 
-    __slots__ = ("__weakref__", "made")
+    __slots__ = ("__weakref__", "made", "scope", "thread_id")
 
-    def __init__(self, made: list[tuple[_Callback, RecordFunction, Any]]) -> None:
+    def __init__(self, scope: object, made: list[tuple[_Callback, RecordFunction, Any]]) -> None:
+        self.scope = scope
         self.made = made
+        self.thread_id = threading.get_ident()
 
 
-errors = _Errors()
 # One that a signal handler may take in the middle of either.
 _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+_error_logs: list[ErrorLog] = []
+os.register_at_fork(after_in_child=_error_logs.clear)
 _handles = itertools.count(1)
 _global_callbacks: tuple[_Callback, ...] = ()
 _thread = _ThreadCallbacks()
@@ -145,8 +153,12 @@ _alive: set[int] = set()
 # The scopes that were observed when they began, innermost first, per asyncio task: (scope, calls, outer).
 _Observed = tuple[object, _Calls, "_Observed | None"]
 _observed: contextvars.ContextVar[Any] = contextvars.ContextVar("kinetograph_observed", default=None)
-# Ends that are still owed. Weak: those of a task or thread that is gone will never come.
+# Ends that are still owed. Weak: without callbacks, those of a task or thread that is gone do not matter.
 _owed: weakref.WeakSet[_Calls] = weakref.WeakSet()
+# The newest of them, in order: while there are callbacks, a scope may be left where it was not entered, even
+# when the task or thread that entered it is gone.
+_owed_elsewhere: dict[_Calls, None] = {}
+_MOST_OWED_ELSEWHERE = 10_000
 
 
 def add_global_callback(
@@ -195,6 +207,8 @@ def remove_callback(handle: int) -> None:
                 f"there is no callback {handle!r}", hint="pass what add_global_callback returned, once"
             )
         _alive.discard(handle)
+        if not _alive:
+            _owed_elsewhere.clear()
         _global_callbacks = tuple(each for each in _global_callbacks if each.handle != handle)
         _thread.callbacks = tuple(each for each in _thread.callbacks if each.handle != handle)
         _native.set_observing(is_observing())
@@ -208,10 +222,10 @@ def at_enter(scope: Any) -> None:
     if _thread.is_calling:
         return
     kind = RecordScope(scope._kind)
-    calls = _Calls([_enter(callback, scope, kind) for callback in _current() if callback.wants(kind)])
+    calls = _Calls(scope, _enter_all(scope, kind))
     outer = _observed.get()
     if calls.made:
-        _owed.add(calls)
+        _owe(calls)
         _settle()
     elif _find(scope, outer) is None:
         return
@@ -224,14 +238,44 @@ def at_exit(scope: Any) -> None:
         return
     observed = _observed.get()
     ended = _find(scope, observed)
-    if ended is None:
+    if ended is not None:
+        _observed.set(_without(ended, observed))
+    calls = _entered_elsewhere(scope) if ended is None else ended[1]
+    if calls is None or not _take_owed(calls):
         return
-    _observed.set(_without(ended, observed))
-    _owed.discard(ended[1])
-    for callback, function, context in reversed(ended[1].made):
-        if callback.on_exit is not None:
-            _call(callback, callback.on_exit, function, context)
+    _leave_all(calls.made)
     _settle()
+
+
+def _owe(calls: _Calls) -> None:
+    with _lock:
+        _owed.add(calls)
+        if _alive:
+            _owed_elsewhere[calls] = None
+        if len(_owed_elsewhere) > _MOST_OWED_ELSEWHERE:
+            del _owed_elsewhere[next(iter(_owed_elsewhere))]
+
+
+def _take_owed(calls: _Calls) -> bool:
+    """False if somebody else has had this end."""
+    with _lock:
+        is_owed = calls in _owed
+        _owed.discard(calls)
+        _owed_elsewhere.pop(calls, None)
+        return is_owed
+
+
+def _entered_elsewhere(scope: object) -> _Calls | None:
+    """The last begin of this scope in another context, rather of this thread than of another.
+
+    One that began before there was a callback has none of its own, and scopes of one name share an object: it
+    may take the end of another then, which that one does not get again.
+    """
+    with _lock:
+        begun = [calls for calls in _owed_elsewhere if calls.scope is scope]
+    here = [calls for calls in begun if calls.thread_id == threading.get_ident()]
+    candidates = here or begun
+    return candidates[-1] if candidates else None
 
 
 def _settle() -> None:
@@ -292,6 +336,31 @@ def _current() -> tuple[_Callback, ...]:
     return _global_callbacks + mine
 
 
+def _enter_all(scope: Any, kind: RecordScope) -> list[tuple[_Callback, RecordFunction, Any]]:
+    """If the program is interrupted meanwhile the scope does not begin: who was told is told its end."""
+    made: list[tuple[_Callback, RecordFunction, Any]] = []
+    try:
+        for callback in _current():
+            if callback.wants(kind):
+                made.append(_enter(callback, scope, kind))
+    except BaseException:
+        _leave_all(made)
+        raise
+    return made
+
+
+def _leave_all(made: list[tuple[_Callback, RecordFunction, Any]]) -> None:
+    """Who was told last of the begin comes first; nobody is left out, even if the program is interrupted."""
+    while made:
+        callback, function, context = made.pop()
+        try:
+            if callback.on_exit is not None:
+                _call(callback, callback.on_exit, function, context)
+        except BaseException:
+            _leave_all(made)
+            raise
+
+
 def _enter(callback: _Callback, scope: Any, kind: RecordScope) -> tuple[_Callback, RecordFunction, Any]:
     details = scope._details
     inputs = details.inputs or () if callback.needs_inputs and details is not None else ()
@@ -306,8 +375,14 @@ def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
     _thread.is_calling = True
     try:
         return function(*args)
-    except Exception as error:
-        errors.report(callback, error)
+    except BaseException as error:
+        # Here, for few callbacks fail.
+        from kinetograph.session.signal_handlers import is_of_a_signal_handler
+
+        if is_of_a_signal_handler(error):
+            raise
+        for log in tuple(_error_logs):
+            log.take(callback, error)
         return None
     finally:
         _thread.is_calling = False

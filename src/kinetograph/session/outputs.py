@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetograph.checks import require_callable, require_text
 from kinetograph.errors import NotAvailable, StateError, UsageError
-from kinetograph.trace.json_text import encodable, from_json, to_json
+from kinetograph.trace.json_text import encodable, strict_json, to_json
 from kinetograph.trace.trace import require_free_key
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class ProfileOutputs:
 def _checked_json(key: str, value: str) -> str:
     require_text("value", value, hint="JSON as text, such as '3' or '\"three\"'")
     try:
-        return to_json(from_json(value))
+        return to_json(strict_json(value))
     except ValueError as error:
         raise UsageError(
             f"metadata[{key!r}]: expected JSON, got {value[:200]!r}: {error}",

@@ -61,7 +61,7 @@ class Session:
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
-        self._observer_errors = observer.errors.count
+        self._callback_errors = observer.ErrorLog()
         self._distributed = _distributed_info()
         self.exit_path = exit_path
         """Where the trace goes if the program ends before `stop`."""
@@ -175,6 +175,7 @@ class Session:
 
     def _forget(self) -> None:
         call_collector.release_calls(self._calls)
+        self._callback_errors.close()
         self._count_shapes(-1)
         exits.forget(self)
 
@@ -248,7 +249,7 @@ class Session:
             trace.add_note(kind, sentence)
         if not self._activities:
             trace.add_note("activities", "no activity was chosen, so nothing is recorded")
-        for sentence in observer.errors.since(self._observer_errors):
+        for sentence in self._callback_errors.close():
             trace.add_note("callback", sentence)
 
 

@@ -6,16 +6,56 @@ import os
 from enum import Enum
 from typing import Any
 
-__all__ = ["encodable", "from_json", "plain", "to_json"]
+__all__ = ["DEEPEST", "encodable", "from_json", "plain", "shallow", "strict_json", "to_json"]
 
 _LARGEST_ARRAY = 64
 """Elements of an array that is written out; of larger ones only the shape is."""
+
+
+DEEPEST = 128
+"""Lists and dicts within each other that a trace file may hold; native/format/json_cursor.h has it too."""
+
+_TOO_DEEP = "..."
 
 
 def from_json(text: str) -> Any:
     import json
 
     return json.loads(text)
+
+
+def strict_json(text: str) -> Any:
+    """The value of JSON text. ValueError for all that would break a trace file or not fit into one."""
+    import json
+
+    too_deep = f"values are nested deeper than {DEEPEST}"
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError(too_deep) from None
+    if shallow(value) is not value:
+        raise ValueError(too_deep)
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    """Python reads NaN and Infinity, but JSON has neither."""
+    raise ValueError(f"{name} is not JSON")
+
+
+def shallow(value: Any, levels: int = DEEPEST) -> Any:
+    """The same value if it is nested no deeper than that, else one with dots for what is."""
+    if not isinstance(value, (dict, list)):
+        return value
+    if levels == 0:
+        return _TOO_DEEP
+    if isinstance(value, list):
+        cut: Any = [shallow(each, levels - 1) for each in value]
+        is_same = all(new is old for new, old in zip(cut, value, strict=True))
+    else:
+        cut = {key: shallow(each, levels - 1) for key, each in value.items()}
+        is_same = all(cut[key] is each for key, each in value.items())
+    return value if is_same else cut
 
 
 def to_json(value: object) -> str:

@@ -24,6 +24,14 @@ def test_an_instant_has_no_end_and_no_span_ends_before_it_begins() -> None:
     assert (instant.duration_ns, backwards.duration_ns) == (0, 0)
 
 
+def test_a_span_longer_than_an_int64_of_nanoseconds_is_refused_when_it_comes() -> None:
+    wrapper = TraceWrapper(0, "ops")
+    with pytest.raises(KinetographError, match="than an int64 holds"):
+        wrapper.add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, -(1 << 63), (1 << 63) - 1)
+    longest = wrapper.add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 0, (1 << 63) - 1)
+    assert longest.duration_ns == (1 << 63) - 1
+
+
 @pytest.mark.filterwarnings("ignore:no trace is running")
 def test_a_wrapper_is_true_until_it_has_handed_over_its_trace() -> None:
     wrapper = TraceWrapper(0, "ops")
@@ -50,11 +58,20 @@ def test_metadata_is_json_text_or_quoted() -> None:
     assert activity.metadata == {"Input Dims": "[[2, 3]]", "note": '"say \\"hi\\""'}
 
 
-@pytest.mark.parametrize("text", ["no json", "", '"open', "[1,]", "NaN"])
+@pytest.mark.parametrize(
+    "text", ["no json", "", '"open', "[1,]", "NaN", "[" * 129 + "]" * 129, "[" * 100_000 + "]" * 100_000]
+)
 def test_metadata_that_would_break_the_file_is_refused(text: str) -> None:
     activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
-    with pytest.raises(KinetographError, match="expected JSON text"):
+    with pytest.raises(KinetographError, match="key: expected JSON text"):
         kineto.add_metadata(activity, "key", text)
+    with pytest.raises(KinetographError, match="key: expected JSON text"):
+        kineto.add_metadata_json("key", text)
+
+
+def test_metadata_as_deep_as_a_file_can_hold_is_taken() -> None:
+    activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    kineto.add_metadata(activity, "key", "[" * 128 + "]" * 128)
 
 
 def test_an_unknown_activity_type_is_refused() -> None:

@@ -58,6 +58,30 @@ def test_a_value_is_recorded_as_what_json_has_for_it(value: object, recorded: An
     assert window.trace.events[0].args == {"x": recorded}
 
 
+def nested(levels: int) -> Any:
+    value: Any = "inside"
+    for level in range(levels):
+        value = [value] if level % 2 else {"in": value}
+    return value
+
+
+def levels_of(value: Any) -> int:
+    levels = 0
+    while isinstance(value, (dict, list)):
+        value, levels = (value["in"] if isinstance(value, dict) else value[0]), levels + 1
+    return levels
+
+
+def test_a_value_that_is_nested_too_deeply_loses_only_what_is_deeper() -> None:
+    with recording() as window, kg.scope("a", fits=nested(128), deep=nested(129), deeper=nested(300), x=1):
+        pass
+    args = window.trace.events[0].args
+    assert args["fits"] == nested(128)
+    assert args["x"] == 1
+    assert levels_of(args["deep"]) == levels_of(args["deeper"]) == 128
+    assert not [note for note in window.trace.notes if note.kind == "damaged"]
+
+
 def test_more_than_a_name_and_a_text_is_refused() -> None:
     with pytest.raises(KinetographError, match="takes a name and one text, got 1 more: 'c'") as caught:
         kg.scope("a", "b", "c")  # type: ignore[call-arg]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import random
+import signal
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -300,18 +304,95 @@ def test_an_error_in_a_callback_is_one_note_and_never_reaches_the_program(
     assert capsys.readouterr().err == ""
 
 
-def interrupt(*_args: Any) -> None:
-    raise KeyboardInterrupt
+def test_every_session_is_told_of_a_broken_callback() -> None:
+    with observing(raise_broken):
+        with recording() as outer, recording() as inner:
+            scope("x")
+        with recording() as later:
+            scope("x")
+    for window in (outer, inner, later):
+        assert len(notes(window.trace, "callback")) == 1
 
 
-@pytest.mark.parametrize(("on_enter", "on_exit"), [(interrupt, None), (None, interrupt)])
-def test_an_interrupt_during_a_callback_is_not_swallowed(on_enter: Any, on_exit: Any) -> None:
-    with recording() as window:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError])
+@pytest.mark.parametrize("at_enter", [True, False])
+def test_no_exception_that_a_callback_raises_itself_reaches_the_program(
+    error: type[BaseException], at_enter: bool
+) -> None:
+    def fail(*_args: Any) -> None:
+        raise error
+
+    with recording() as window, observing(fail if at_enter else None, None if at_enter else fail):
+        scope("x")
+    assert names(window.trace) == ["x"]
+    assert notes(window.trace, "callback")[0].split(" raised ")[1].startswith(f"{error.__name__}()")
+
+
+def test_a_callback_that_exits_does_not_end_the_program() -> None:
+    with recording() as window, observing(lambda _fn: sys.exit(3)):
+        scope("x")
+    assert len(notes(window.trace, "callback")) == 1
+
+
+def send_interrupt(*_args: Any) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def handling(number: signal.Signals, handler: Any) -> Iterator[None]:
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(("on_enter", "on_exit"), [(send_interrupt, None), (None, send_interrupt)])
+def test_an_interrupt_during_a_callback_reaches_the_program(on_enter: Any, on_exit: Any) -> None:
+    with recording() as window, handling(signal.SIGINT, signal.default_int_handler):
         with observing(on_enter, on_exit), pytest.raises(KeyboardInterrupt), kg.scope("interrupted"):
             pass
         scope("after")
     assert names(window.trace)[-1] == "after"
     assert window.trace.events[len(window.trace) - 1].parent is None
+    assert notes(window.trace, "callback") == []
+
+
+class TooLateError(Exception):
+    pass
+
+
+def too_late(*_args: Any) -> None:
+    raise TooLateError
+
+
+class Handler:
+    def __call__(self, *_args: Any) -> None:
+        raise TooLateError
+
+    def method(self, *_args: Any) -> None:
+        too_late()
+
+
+@pytest.mark.parametrize("handler", [too_late, partial(too_late, 1), Handler(), Handler().method])
+def test_what_a_signal_handler_raises_during_a_callback_reaches_the_program(handler: Any) -> None:
+    def wait(_function: kg.RecordFunction) -> None:
+        signal.raise_signal(signal.SIGUSR1)
+
+    with handling(signal.SIGUSR1, handler), observing(wait), pytest.raises(TooLateError):
+        scope("x")
+
+
+def test_callbacks_told_of_a_begin_are_told_its_end_when_the_next_is_interrupted() -> None:
+    log = Log()
+    with (
+        handling(signal.SIGINT, signal.default_int_handler),
+        observing(log.enter, log.leave),
+        observing(send_interrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        scope("x")
+    assert log.lines == ["> x", "< x: value of x"]
 
 
 def test_each_broken_callback_has_a_note_of_its_own() -> None:
@@ -466,6 +547,48 @@ def test_many_threads_observe_at_once() -> None:
             thread.join()
     assert len(ends) == 1600
     assert all(name == value for name, value in ends)
+
+
+def test_a_scope_left_in_another_context_gets_its_end() -> None:
+    log = Log()
+    with observing(log.enter, log.leave):
+        for detailed in (kg.scope("x"), kg.scope("x", args="own object")):
+            contextvars.Context().run(detailed.__enter__)
+            contextvars.Context().run(detailed.__exit__, None, None, None)
+    assert log.lines == ["> x", "< x: value of x"] * 2
+
+
+def test_a_scope_left_in_another_thread_gets_its_end_once() -> None:
+    log = Log()
+    with observing(log.enter, log.leave):
+        entered = threading.Thread(target=kg.scope("x").__enter__)
+        entered.start()
+        entered.join()
+        gc.collect()
+        kg.scope("x").__exit__(None, None, None)
+        kg.scope("x").__exit__(None, None, None)
+    assert log.lines == ["> x", "< x: value of x"]
+
+
+def test_an_end_belongs_to_the_begin_of_its_own_thread_first() -> None:
+    log = Log()
+    with observing(log.enter, log.leave):
+        inside, leave = threading.Event(), threading.Event()
+
+        def elsewhere() -> None:
+            with kg.scope("x"):
+                inside.set()
+                leave.wait()
+
+        other = threading.Thread(target=elsewhere)
+        contextvars.Context().run(kg.scope("x").__enter__)
+        other.start()
+        inside.wait()
+        kg.scope("x").__exit__(None, None, None)
+        assert log.lines == ["> x", "> x", "< x: value of x"]
+        leave.set()
+        other.join()
+    assert log.lines == ["> x", "> x"] + ["< x: value of x"] * 2
 
 
 @pytest.mark.parametrize(
