@@ -152,6 +152,20 @@ def test_real_time_signals_keep_their_number(tmp_path: Path, to_group: bool) -> 
     assert process.communicate(timeout=30)[0] == "20\n"
 
 
+@pytest.mark.parametrize("what", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_signals_are_passed_on_without_the_witness_too(tmp_path: Path, what: signal.Signals) -> None:
+    process = started(PROGRAMS / "handles_signals.py", trace=tmp_path / "trace.json")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (witness,) = (child for child in children if int(child) != child_of(process.pid))
+    os.kill(int(witness), what)
+    for name in ("SIGUSR1", "SIGUSR2", "SIGTERM"):
+        process.send_signal(getattr(signal, name))
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"{name}\n"
+    process.communicate(timeout=30)
+    assert process.returncode == 7
+
+
 def test_the_launcher_leaves_no_process_behind(tmp_path: Path) -> None:
     process = started(PROGRAMS / "handles_signals.py", trace=tmp_path / "trace.json")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

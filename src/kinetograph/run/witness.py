@@ -22,6 +22,7 @@ __all__ = ["GroupWitness"]
 # `timeout` sends its signal to its child first and then to the group: it is one signal to those who get both.
 _SAME_SIGNAL_SECONDS = 0.2
 _PAUSE_SECONDS = 0.005
+_PATIENCE_SECONDS = 5
 _LONGEST_ANSWER = 1 << 16
 
 
@@ -40,6 +41,7 @@ class GroupWitness:
         if self._pid == 0:
             _bear_witness(its_end, signals)
         its_end.close()
+        self._channel.settimeout(_PATIENCE_SECONDS)
 
     def has_got(self, received: signal.struct_siginfo) -> bool:
         """Whether this signal, which the launcher has got, was sent to the group."""
@@ -72,12 +74,16 @@ class GroupWitness:
         # Takes the lock that a signal to a group is sent under: now all of the group have it, or none.
         with suppress(OSError):
             os.setpgid(0, os.getpgrp())
-        with suppress(OSError):  # somebody has killed it: then no signal is known to be the program's
+        try:
             self._channel.send(b"?")
             self._seen.update(self._channel.recv(_LONGEST_ANSWER))
+        except OSError:
+            # Somebody has killed or stopped it. From now on no signal is known to be the program's.
+            self._channel.close()
 
     def close(self) -> None:
         self._channel.close()
+        os.kill(self._pid, signal.SIGKILL)  # it may be stopped, and then does not see the channel close
         os.waitpid(self._pid, 0)
 
 
