@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from kinetograph import _native
-from kinetograph.checks import require_bools, require_choice, require_int, text_tuple
+from kinetograph.checks import pattern_tuple, require_bools, require_choice, require_int
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.session.values import Value
 
@@ -50,7 +50,7 @@ class CallOptions(Value):
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, ("trace", "sample", "off"))
         for name in ("include", "exclude"):
-            object.__setattr__(self, name, text_tuple(name, getattr(self, name)))
+            object.__setattr__(self, name, pattern_tuple(name, getattr(self, name)))
         if self.max_depth is not None:
             require_int("max_depth", self.max_depth, 1, _ANY_DEPTH, hint="1 records the outermost calls only")
         require_int("min_duration_ns", self.min_duration_ns, 0, _MOST, hint="nanoseconds; 0 records all")

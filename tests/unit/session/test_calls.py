@@ -434,10 +434,21 @@ def test_scopes_carry_their_stack_where_calls_are_off() -> None:
     [
         {"mode": "guess"},
         {"include": "json"},
+        {"include": None},
+        {"include": [""]},
+        {"include": ["a\0b"]},
         {"exclude": [1]},
+        {"exclude": ["\ud800"]},
         {"max_depth": 0},
+        {"max_depth": True},
+        {"max_depth": 2.0},
         {"min_duration_ns": -1},
+        {"min_duration_ns": True},
+        {"min_duration_ns": 1.5},
+        {"sample_hz": True, "mode": "sample"},
+        {"sample_hz": 100.0, "mode": "sample"},
         {"c_calls": 1},
+        {"call_lines": None},
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
