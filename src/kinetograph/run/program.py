@@ -71,7 +71,8 @@ def made_trace(
     running = wait_until_ended(directory, wait_seconds, tell)
     ended_raw_ns = {} if ending is None else {ending.pid: ending.raw_ns}
     keep_ns = int((settings.ring_seconds or 0) * 1e9)
-    trace = trace_of(directory, tell, Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns))
+    reading = Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns, settings.traced_depth)
+    trace = trace_of(directory, tell, reading)
     if ending is not None and ending.signal:
         trace.add_note("ended", f"the program, process {ending.pid}, {ending}")
     describe(trace, settings.config())

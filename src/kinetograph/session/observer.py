@@ -17,6 +17,7 @@ from typing import Any
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, spelled
 from kinetograph.errors import KinetographError
+from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.trace.words import RecordScope
 
@@ -305,7 +306,7 @@ def _enter(callback: _Callback, scope: Any, kind: RecordScope) -> tuple[_Callbac
 def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
     _thread.is_calling = True
     try:
-        return function(*args)
+        return call_program(function, *args)
     except Exception as error:
         errors.report(callback, error)
         return None
