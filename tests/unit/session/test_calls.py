@@ -7,9 +7,9 @@ import asyncio
 import cProfile
 import gc
 import os
+import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -653,42 +653,44 @@ def missing(trace: kg.Trace) -> list[str]:
     return [note.text for note in trace.notes if note.kind == "missing"]
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring sees all threads")
-def test_a_thread_that_the_profile_hook_never_saw_is_told_about() -> None:
-    ran: list[bool] = []
+UNSEEN_THREADS = """
+import _thread, sys, time
+import kinetograph as kg
 
-    def work() -> None:
-        running = _thread._count()
-        sys.setprofile(None)  # else this thread would notice the other one
-        _thread.start_new_thread(ran.append, (True,))
-        while not ran or _thread._count() > running:
-            time.sleep(0.001)
+def called(): ...
 
-    texts = missing(recorded(work, c_calls=True))
-    assert len(texts) == 2
-    assert "1 threads were over" in texts[1]
-    assert missing(recorded(parent, c_calls=True)) == []
+def ends():
+    called()
+    ended.append(True)
 
-
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring sees all threads")
-def test_a_thread_that_runs_before_the_profile_hook_notices_it_is_told_about() -> None:
-    def work() -> None:
-        sys.setprofile(None)
-        _thread.start_new_thread(outlives, ())
-        begun.acquire()
-
-    def outlives() -> None:
-        parent()
-        begun.release()
-        go.acquire()
-
-    begun, go = _thread.allocate_lock(), _thread.allocate_lock()
-    begun.acquire()
+def outlives():
+    called()
+    begun.release()
     go.acquire()
-    try:
-        assert any("what they called first" in text for text in missing(recorded(work, c_calls=True)))
-    finally:
-        go.release()
+
+ended = []
+begun, go = _thread.allocate_lock(), _thread.allocate_lock()
+begun.acquire(), go.acquire()
+with kg.profile(with_stack=True, calls=kg.CallOptions(c_calls=True)) as p:
+    sys.setprofile(None)  # else this thread would notice the others at once
+    running = _thread._count()
+    _thread.start_new_thread(ends, ())
+    while not ended or _thread._count() > running:
+        time.sleep(0.001)
+    _thread.start_new_thread(outlives, ())
+    begun.acquire()
+print(*(note.text for note in p.trace.notes if note.kind == "missing"), sep=chr(10))
+go.release()
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring sees all threads")
+def test_threads_that_the_profile_hook_saw_late_or_never_are_told_about() -> None:
+    done = subprocess.run([sys.executable, "-c", UNSEEN_THREADS], capture_output=True, text=True, timeout=60)
+    taken, unseen, late = done.stdout.splitlines()
+    assert "in 1 threads" in taken
+    assert unseen.startswith("1 threads were over")
+    assert late.startswith("1 threads were not started")
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring sees all threads")

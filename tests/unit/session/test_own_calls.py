@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,13 +25,22 @@ def case(function: Case) -> Case:
     return function
 
 
+@pytest.fixture(autouse=True)
+def no_garbage() -> Iterator[None]:
+    """Whose finalizers would be called in the window."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def calls_in(trace: kg.Trace) -> set[str]:
-    """What was called within the window, by its short name."""
-    begun = [event for event in trace.events if event.is_python_function and event.name != "Python GC"]
+    """What this thread called within the window, by its short name."""
+    mine = [event for event in trace.events if event.thread_id == threading.get_native_id()]
     return {
         event.name.rpartition("): ")[2]
-        for event in begun
-        if event.finished and event.start_ns > trace.start_ns
+        for event in mine
+        if event.is_python_function and event.finished and event.start_ns > trace.start_ns
     }
 
 
