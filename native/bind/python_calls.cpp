@@ -1,9 +1,12 @@
 #include "bind/python_calls.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "collect/python_calls/calls.h"
+#include "collect/python_calls/garbage.h"
+#include "collect/python_calls/hook.h"
 #include "collect/python_calls/other_threads.h"
 
 namespace nb = nanobind;
@@ -34,6 +37,17 @@ void bind_python_calls(nb::module_& module) {
                "min_duration_ns"_a, "c_calls"_a, "call_lines"_a, "python_calls"_a, "garbage_collection"_a,
                "scope_stacks"_a, "Record Python calls from now on, or by other rules than before.");
     module.def("stop_calls", &collect::stop_calls);
+    module.def(
+        "missed_calls",
+        [] {
+            const collect::MissedCalls missed = collect::missed_calls();
+            return std::make_tuple(missed.taken, missed.unseen_threads, missed.late_threads,
+                                   missed.late_ends);
+        },
+        "Threads whose hook another tool has taken, threads never seen, threads seen late, calls that ended "
+        "unseen; all but the first since the process began.");
+    // What the interpreter collects while it ends is no pause of the program's.
+    module.def("stop_watching_garbage", [] { collect::watch_garbage_collection(false); });
     module.def(
         "record_other_threads", [](bool stacks) { collect::record_other_threads({stacks}); }, "stacks"_a,
         "Record the names of the other threads, and the calls they have open.");

@@ -10,6 +10,7 @@
 #include "record/recorder.h"
 #include "record/session_file.h"
 #include "trace/builder.h"
+#include "trace/call_depth.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,13 +19,17 @@ namespace kinetograph::bind {
 
 namespace {
 
-nb::object recover(const std::string& path, const record::RecoverOptions& options) {
+nb::object recover(const std::string& path, const record::RecoverOptions& options, uint32_t max_depth) {
     return with_os_errors(path, [&] {
         trace::Trace trace = [&] {
             const WithoutGil unlocked;
             trace::BuildOptions build;
             build.clean_members = format::clean_members;
-            return trace::build_trace(record::recover_session_file(path, options), build);
+            record::Recording recording = record::recover_session_file(path, options);
+            const trace::DepthLimit limit = trace::depth_limit(max_depth, recording);
+            trace::Trace built = trace::build_trace(std::move(recording), build);
+            trace::limit_call_depth(built, limit);
+            return built;
         }();
         return wrap_trace(std::move(trace));
     });
@@ -34,16 +39,20 @@ void bind_recover(nb::module_& module) {
     module.def(
         "recover",
         [](const std::string& path, bool is_never_stopped, std::string boot_id, int64_t wall_offset_ns,
-           int64_t ended_raw_ns, int64_t keep_ns, uint64_t memory_limit_bytes, std::string spill_directory) {
-            return recover(path, {is_never_stopped, std::move(boot_id), wall_offset_ns, ended_raw_ns, keep_ns,
-                                  memory_limit_bytes, std::move(spill_directory)});
+           int64_t ended_raw_ns, int64_t keep_ns, uint64_t memory_limit_bytes, std::string spill_directory,
+           uint32_t max_depth) {
+            return recover(path,
+                           {is_never_stopped, std::move(boot_id), wall_offset_ns, ended_raw_ns, keep_ns,
+                            memory_limit_bytes, std::move(spill_directory)},
+                           max_depth);
         },
         "path"_a, nb::kw_only(), "is_never_stopped"_a = false, "boot_id"_a = "", "wall_offset_ns"_a = 0,
         "ended_raw_ns"_a = 0, "keep_ns"_a = 0, "memory_limit_bytes"_a = uint64_t(1) << 30,
-        "spill_directory"_a = "",
+        "spill_directory"_a = "", "max_depth"_a = UINT32_MAX,
         nb::sig("def recover(path: str, *, is_never_stopped: bool = False, boot_id: str = '', "
                 "wall_offset_ns: int = 0, ended_raw_ns: int = 0, keep_ns: int = 0, "
-                "memory_limit_bytes: int = 1073741824, spill_directory: str = '') -> Trace"));
+                "memory_limit_bytes: int = 1073741824, spill_directory: str = '', max_depth: int = ...) -> "
+                "Trace"));
 }
 
 nb::dict session_file_info(const std::string& path) {

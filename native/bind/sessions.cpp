@@ -14,6 +14,7 @@
 #include "format/json_check.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
+#include "trace/call_depth.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -45,7 +46,8 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
 // What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
 nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool stacks,
                         bool samples, bool functions, bool c_calls, bool call_lines, int64_t min_call_ns,
-                        std::vector<std::string> include, std::vector<std::string> exclude) {
+                        uint32_t max_depth, std::vector<std::string> include,
+                        std::vector<std::string> exclude) {
     trace::BuildOptions options;
     options.calls = {.functions = functions,
                      .builtins = c_calls,
@@ -63,7 +65,11 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
     options.clean_members = format::clean_members;
     trace::Trace trace = [&] {
         const WithoutGil unlocked;
-        return trace::build_trace(Recorder::instance().stop(id), options);
+        record::Recording recording = Recorder::instance().stop(id);
+        const trace::DepthLimit limit = trace::depth_limit(max_depth, recording);
+        trace::Trace built = trace::build_trace(std::move(recording), options);
+        trace::limit_call_depth(built, limit);
+        return built;
     }();
     return wrap_trace(std::move(trace));
 }
@@ -131,13 +137,13 @@ void bind_sessions(nb::module_& module) {
     module.def(
         "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
         "scopes"_a = 0, "input_shapes"_a = true, "stacks"_a = true, "samples"_a = true, "functions"_a = true,
-        "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "include"_a = nb::list(),
-        "exclude"_a = nb::list(),
+        "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX,
+        "include"_a = nb::list(), "exclude"_a = nb::list(),
         nb::sig(
             "def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
             "input_shapes: bool = True, stacks: bool = True, samples: bool = True, functions: bool = True, "
             "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
-            "include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
+            "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);

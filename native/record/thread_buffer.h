@@ -85,6 +85,9 @@ struct ThreadBuffer {
     uintptr_t stack_limit =
         UINTPTR_MAX;  // below it the thread's own stack is nearly used up, or not asked yet
     std::vector<uintptr_t> found_calls;
+    // An opaque key of the collector's, for as long as the thread makes calls that nobody wants; 0: it does
+    // not.
+    uintptr_t own_call = 0;
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<Lane*> idle_lanes;
     std::unordered_map<uintptr_t, Lane*> lane_by_context;

@@ -182,6 +182,7 @@ def stop_session(
     c_calls: bool = True,
     call_lines: bool = True,
     min_call_ns: int = 0,
+    max_depth: int = ...,
     include: Sequence[str] = ...,
     exclude: Sequence[str] = ...,
 ) -> Trace: ...
@@ -226,6 +227,12 @@ def start_calls(
     """Record Python calls from now on, or by other rules than before."""
 
 def stop_calls() -> None: ...
+def missed_calls() -> tuple[int, int, int, int]:
+    """
+    Threads whose hook another tool has taken, threads never seen, threads seen late, calls that ended unseen; all but the first since the process began.
+    """
+
+def stop_watching_garbage() -> None: ...
 def record_other_threads(stacks: bool) -> None:
     """Record the names of the other threads, and the calls they have open."""
 
@@ -248,6 +255,7 @@ def recover(
     keep_ns: int = 0,
     memory_limit_bytes: int = 1073741824,
     spill_directory: str = "",
+    max_depth: int = ...,
 ) -> Trace: ...
 def session_file_info(path: str) -> dict[str, Any]: ...
 def trim_session_file(path: str) -> int: ...

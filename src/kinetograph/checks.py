@@ -11,6 +11,7 @@ from kinetograph.errors import ArgumentError, KinetographError, UsageError
 
 __all__ = [
     "path_text",
+    "pattern_tuple",
     "require_bool",
     "require_bools",
     "require_callable",
@@ -66,8 +67,10 @@ def require_positive(name: str, value: object, kinds: tuple[type, ...], unit: st
 
 
 def require_int(name: str, value: object, least: int, most: int, *, hint: str) -> int:
-    """The whole number, of whatever type: NumPy's and others' count as well."""
+    """The whole number, of whatever type: NumPy's and others' count as well, but True is none."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise _wrong(name, "a whole number", value, hint) from None
@@ -100,6 +103,15 @@ def text_tuple(name: str, value: object) -> tuple[str, ...]:
     for item in items:
         require_text(f"{name}[...]", item)
     return items
+
+
+def pattern_tuple(name: str, value: object) -> tuple[str, ...]:
+    """The same of patterns that names and paths are compared with: none is empty, or can never be equal."""
+    patterns = text_tuple(name, value)
+    for pattern in patterns:
+        if not pattern or not _is_encodable(pattern):
+            raise _wrong(f"{name}[...]", "the name of a module, or a path", pattern, "'*' stands for all")
+    return patterns
 
 
 def path_text(name: str, value: object, *, or_none: bool = False) -> str:

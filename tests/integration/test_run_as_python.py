@@ -29,6 +29,20 @@ def test_a_script_sees_the_same(trace: Path, arguments: list[str]) -> None:
     assert kg.load(trace).processes
 
 
+def test_the_calls_are_those_of_the_program_not_of_its_start_nor_of_its_end(
+    trace: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "short.py"
+    program.write_text("def work():\n    return sum(range(10))\n\nwork()\n")
+    assert recorded(trace, program).returncode == 0
+    events = kg.load(trace).events
+    names = [event.name for event in events]
+    assert any(name.endswith("short.py(1): work") for name in names)
+    assert not [event.name for event in events if event.start_ns == kg.load(trace).start_ns]
+    # So short a program has no full collection before its end.
+    assert not [event for event in events if event.name == "Python GC" and event.args["generation"] == 2]
+
+
 def test_a_script_named_by_a_relative_path_sees_the_same(trace: Path) -> None:
     assert recorded(trace, "looks_around.py", cwd=PROGRAMS) == python("looks_around.py", cwd=PROGRAMS)
 

@@ -26,7 +26,7 @@ def test_a_value_without_a_repr_and_a_long_one_do_not_spoil_the_message() -> Non
 
 def test_whole_numbers_of_any_type_count_and_others_do_not() -> None:
     assert checks.require_int("n", np.int32(7), 0, 9, hint="") == 7
-    for wrong in (1.0, "1", None, 10, -1):
+    for wrong in (1.0, "1", None, 10, -1, True):
         with pytest.raises(KinetographError, match="n: expected"):
             checks.require_int("n", wrong, 0, 9, hint="count")
 

@@ -6,7 +6,9 @@
 
 #include "collect/python_calls/frames.h"
 #include "collect/python_calls/garbage.h"
+#include "collect/python_calls/greenlets.h"
 #include "collect/python_calls/hook.h"
+#include "collect/python_calls/keep_error.h"
 #include "collect/python_calls/other_threads.h"
 #include "collect/python_names/places.h"
 #include "record/recorder.h"
@@ -36,6 +38,10 @@ uint64_t start_of_open_call(PyThreadState* state, size_t depth) {
     return was_there ? rules.started_at - std::min(rules.started_at, long_before) + depth : base::ticks();
 }
 
+void begin_generation() {
+    rules.generation = rules.generation % max_generation + 1;
+}
+
 struct OpenCall {
     uint64_t start;
     uint32_t name;
@@ -54,17 +60,10 @@ bool is_builtin_call(const record::OpenScope& call) {
     return packed(call) & uint32_t(record::flag_builtin) << 16;
 }
 
-// Outermost first.
-std::vector<OpenCall> calls_of(PyThreadState* state, bool includes_current) {
+std::vector<OpenCall> calls_of(PyThreadState* state, const OpenFrames& open) {
     std::vector<OpenCall> calls;
-    Frame* frame = rules.with_calls ? innermost_frame(state) : nullptr;
-    if (frame && !includes_current) frame = caller_of(frame);
-    for (; frame; frame = caller_of(frame)) {
-        const CodeWord word = decision_on(code_of(frame));
-        if (!word.is_excluded()) calls.push_back({0, word.name(), call_meta});
-    }
-    std::reverse(calls.begin(), calls.end());
-    for (size_t i = 0; i < calls.size(); ++i) calls[i].start = start_of_open_call(state, i);
+    for (const OpenFrames::Call& frame : open.frames)
+        calls.push_back({start_of_open_call(state, calls.size()), frame.name, call_meta});
     return calls;
 }
 
@@ -88,29 +87,27 @@ void keep_starts(std::vector<OpenCall>& calls, const std::vector<OpenCall>& befo
         call = *known;
         next = size_t(known - before.begin()) + 1;
     }
+    // What nobody wanted before begins with the call around it at the earliest.
+    for (size_t i = 1; i < calls.size(); ++i) calls[i].start = std::max(calls[i].start, calls[i - 1].start);
 }
 
 uint32_t line_at(const Frame* frame) {
     return frame ? uint32_t(std::max(0, line_of(frame))) : 0;
 }
 
-void set_limit(record::Lane& lane) {
-    lane.limit = rules.max_depth;
+// Calls that were open do not count.
+void set_limit(record::Lane& lane, size_t open) {
+    lane.limit = uint32_t(std::min<uint64_t>(uint64_t(rules.max_depth) + open, UINT32_MAX));
     const uint32_t room = lane.extent ? lane.extent.header->capacity * 2 : 0;
     lane.capacity = std::min(room, lane.limit);
-}
-
-bool is_bootstrap(const PyCodeObject* code) {
-    return code->co_argcount == 1 && PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") == 0 &&
-           text_of(code->co_filename).ends_with("threading.py");
 }
 
 // The Thread object of a thread that is just beginning stands in the frame of its _bootstrap; the threading
 // module does not know it yet.
 void name_thread(PyThreadState* state, Frame* entering) {
-    Frame* outermost = entering;
-    for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame)) outermost = frame;
-    if (!outermost || !is_bootstrap(code_of(outermost))) return;
+    Frame* outermost = outermost_frame(state);
+    if (!outermost) outermost = entering;
+    if (!outermost || !is_bootstrap_of_thread(code_of(outermost))) return;
     PyObject* self = outermost->localsplus[0];
     PyObject* attribute = self ? PyUnicode_InternFromString("_name") : nullptr;
     // Not the way of the type: a subclass may do what it likes when asked for an attribute.
@@ -132,16 +129,73 @@ void set_scope_stacks(bool on) {
 
 }  // namespace
 
+OpenFrames open_frames(PyThreadState* state, bool includes_current) {
+    std::vector<Frame*> all;
+    Frame* newest = innermost_frame(state);
+    if (newest && !includes_current) newest = caller_of(newest);
+    for (Frame* frame = newest; frame; frame = caller_of(frame)) all.push_back(frame);
+    OpenFrames found;
+    bool is_ours = false;
+    for (auto frame = all.rbegin(); frame != all.rend(); ++frame) {
+        const CodeWord word = decision_on(code_of(*frame));
+        if (word.is_own()) is_ours = true;
+        if (word.is_way_to_program()) is_ours = false, found.own_call = 0;
+        if (word.is_line_of_pth()) {
+            found.hidden += uint32_t(found.frames.size());
+            found.frames.clear();
+        }
+        if (word.is_excluded()) continue;
+        if (!is_ours)
+            found.frames.push_back({*frame, word.name()});
+        else if (found.own_call == 0)
+            found.own_call = key_of(*frame);
+    }
+    return found;
+}
+
+bool is_bootstrap_of_thread(const PyCodeObject* code) {
+    return code->co_argcount == 1 && PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") == 0 &&
+           text_of(code->co_filename).ends_with("threading.py");
+}
+
 void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept {
     PyThreadState* state = PyThreadState_Get();
-    std::vector<OpenCall> calls = calls_of(state, includes_current);
+    const OpenFrames open = rules.with_calls ? open_frames(state, includes_current) : OpenFrames{};
+    std::vector<OpenCall> calls = calls_of(state, open);
+    thread.own_call = open.own_call;
+    thread.found_depth = open.hidden;
     record::Lane& lane = thread.calls;
     keep_starts(calls, calls_on(lane));
     if (lane.depth != 0) lane.publish(0);
     lane.too_deep = 0;
-    set_limit(lane);
+    set_limit(lane, calls.size());
     thread.calls_generation = rules.generation;
     for (const OpenCall& call : calls) record::begin_scope_at(thread, lane, call.name, call.meta, call.start);
+    if (!rules.with_greenlets) return;
+    const KeepError keep;
+    follow_greenlets();
+}
+
+CodeWord decide_anew(PyCodeObject* code) {
+    const KeepError keep;
+    // The module may have been loaded since: then all threads have to look at their calls again.
+    if (!rules.with_greenlets && rules.with_calls && has_greenlets()) {
+        rules.with_greenlets = true;
+        begin_generation();
+    }
+    return decide(code, rules.generation);
+}
+
+void change_stack(record::ThreadBuffer& thread) noexcept {
+    if (thread.calls_generation != rules.generation) return find_open_calls(thread, true);
+    record::Lane& lane = thread.calls;
+    lane.too_deep = 0;
+    while (lane.depth != 0) end_innermost_call(thread);
+    const OpenFrames open = open_frames(PyThreadState_Get(), true);
+    thread.own_call = open.own_call;
+    set_limit(lane, open.frames.size());
+    for (const OpenFrames::Call& call : open.frames)
+        record::begin_scope(thread, lane, call.name, resumed_meta);
 }
 
 record::ThreadBuffer* first_event_of_thread(void* entering) noexcept {
@@ -172,8 +226,10 @@ void end_innermost_call(record::ThreadBuffer& thread) noexcept {
 void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     const uint64_t now = base::ticks();
     if (decision_on(caller).is_excluded() || !is_builtin(callable)) return;
+    if (builtin_name(callable) == own_builtin) return;
     record::ThreadBuffer* thread = calling_thread();
     if (!thread || thread->calls_generation != rules.generation) return;
+    if (is_in_own_call(*thread, PyThreadState_Get())) return;
     const record::Lane& lane = thread->calls;
     if (lane.too_deep == 0 && (lane.depth == 0 || !is_builtin_call(lane.entries[lane.depth - 1]))) return;
     const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
@@ -183,12 +239,13 @@ void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
 
 bool start_calls(const CallOptions& options) {
     if (!take_code_slot() || !prepare_names(options.filter)) return false;
-    rules.generation = rules.generation % max_generation + 1;
+    begin_generation();
     rules.max_depth = options.max_depth;
     rules.started_at = base::ticks();
     rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
+    rules.with_greenlets = options.python_calls && has_greenlets();
     watch_garbage_collection(options.garbage_collection);
     set_scope_stacks(options.scope_stacks);
     newest_thread_at_start = newest_thread();
@@ -197,8 +254,8 @@ bool start_calls(const CallOptions& options) {
         return true;
     }
     record_other_threads({true});
-    const bool has_other_filter = std::exchange(last_filter, options.filter) != options.filter;
-    if (!install_hook({options.c_calls, is_hooked, has_other_filter})) return false;
+    if (!install_hook({options.c_calls, is_hooked, last_filter != options.filter})) return false;
+    last_filter = options.filter;
     is_hooked = true;
     find_calls_of_this_thread();
     return true;
@@ -207,6 +264,8 @@ bool start_calls(const CallOptions& options) {
 void stop_calls() {
     if (is_hooked) remove_hook();
     is_hooked = false;
+    rules.with_calls = false;
+    if (std::exchange(rules.with_greenlets, false)) leave_greenlets();
     watch_garbage_collection(false);
     set_scope_stacks(false);
 }

@@ -7,9 +7,11 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "base/clock.h"
 #include "collect/python_calls/code_names.h"
+#include "collect/python_calls/own_calls.h"
 #include "record/thread_buffer.h"
 
 namespace kinetograph::collect {
@@ -33,6 +35,7 @@ struct CallRules {
     uint64_t started_at = 0;
     bool with_lines = false;
     bool with_calls = false;
+    bool with_greenlets = false;
 };
 extern CallRules rules;
 
@@ -49,13 +52,29 @@ inline constexpr uint32_t builtin_meta =
 bool start_calls(const CallOptions& options);
 void stop_calls();
 
+// The frames of the calls that a thread has open, outermost first, without those we have made ourselves.
+struct OpenFrames {
+    struct Call {
+        Frame* frame;
+        uint32_t name;
+    };
+    std::vector<Call> frames;
+    uintptr_t own_call = 0;  // as in ThreadBuffer
+    uint32_t hidden = 0;     // others, around all of these, which nobody wants to see
+};
+OpenFrames open_frames(PyThreadState* state, bool includes_current);
+
 // The slow paths. `includes_current`: whether the innermost frame is one of the calls that are open.
 void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexcept;
 // `entering` is a frame that is about to run and not on the stack yet, or nullptr.
 record::ThreadBuffer* first_event_of_thread(void* entering) noexcept;
+// Of the function with which every thread of the threading module begins.
+bool is_bootstrap_of_thread(const PyCodeObject* code);
 uint32_t line_of_caller() noexcept;
 uint32_t line_now(PyThreadState* state) noexcept;
 void end_innermost_call(record::ThreadBuffer& thread) noexcept;
+// Another stack of frames goes on in this thread.
+void change_stack(record::ThreadBuffer& thread) noexcept;
 
 inline record::ThreadBuffer* calling_thread(void* entering = nullptr) noexcept {
     if (!record::current_thread) [[unlikely]]
@@ -63,9 +82,12 @@ inline record::ThreadBuffer* calling_thread(void* entering = nullptr) noexcept {
     return record::recording_thread();
 }
 
+// Of a code object that is new, or was decided on under other rules.
+CodeWord decide_anew(PyCodeObject* code);
+
 inline CodeWord decision_on(PyCodeObject* code) {
     const CodeWord word = word_of(code);
-    return word.generation() == rules.generation ? word : decide(code, rules.generation);
+    return word.generation() == rules.generation ? word : decide_anew(code);
 }
 
 // `includes_current` as in find_open_calls.
@@ -76,11 +98,16 @@ inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta,
     record::begin_scope(thread, thread.calls, name, meta);
 }
 
-// False when calls of this code are not wanted.
+// The frame that begins, or ends, is the newest one. False when calls of its code are not wanted.
 inline bool enter_call(PyCodeObject* code, uint32_t meta) noexcept {
     const CodeWord word = decision_on(code);
     if (word.is_excluded()) return false;
-    if (record::ThreadBuffer* thread = calling_thread()) enter(*thread, word.name(), meta, false);
+    record::ThreadBuffer* thread = calling_thread();
+    if (!thread) return true;
+    PyThreadState* state = PyThreadState_Get();
+    Frame* frame = newest_frame(state);
+    if (!begins_own_call(*thread, state, frame, frame->previous)) [[likely]]
+        enter(*thread, word.name(), meta, false);
     return true;
 }
 
@@ -92,6 +119,14 @@ inline bool leave_call(PyCodeObject* code) noexcept {
     if (!thread) return true;
     if (thread->calls_generation != rules.generation) [[unlikely]]
         find_open_calls(*thread, true);
+    if (thread->own_call != 0) [[unlikely]] {
+        PyThreadState* state = PyThreadState_Get();
+        if (ends_own_call(*thread, state, newest_frame(state))) return true;
+    }
+    if (thread->calls.depth == 0 && thread->found_depth != 0) [[unlikely]] {
+        --thread->found_depth;  // it was hidden
+        return true;
+    }
     const uint32_t line = rules.with_lines ? line_of_caller() : 0;
     record::end_call(*thread, word.name(), now, rules.least_ticks, line);
     return true;
@@ -101,8 +136,10 @@ inline bool leave_call(PyCodeObject* code) noexcept {
 inline bool enter_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     if (decision_on(caller).is_excluded()) return false;
     if (!is_builtin(callable)) return true;
-    if (record::ThreadBuffer* thread = calling_thread())
-        enter(*thread, builtin_name(callable), builtin_meta, true);
+    record::ThreadBuffer* thread = calling_thread();
+    const uint32_t name = builtin_name(callable);
+    if (thread && name != own_builtin && !is_in_own_call(*thread, PyThreadState_Get()))
+        enter(*thread, name, builtin_meta, true);
     return true;
 }
 

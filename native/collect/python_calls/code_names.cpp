@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collect/python_calls/code_extra.h"
+#include "collect/python_calls/keep_error.h"
 #include "collect/python_names/origins.h"
 #include "collect/python_names/places.h"
 #include "record/recorder.h"
@@ -55,16 +56,6 @@ struct MethodHash {
 };
 std::unordered_map<MethodKey, uint32_t, MethodHash> builtin_names;
 
-class KeepError {
-public:
-    KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
-    ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
-    KeepError(const KeepError&) = delete;
-
-private:
-    PyObject *type_, *value_, *traceback_;
-};
-
 uint32_t intern(std::string name, const std::string& qualified) {
     if (!qualified.empty()) name += record::qualified_name_separator + qualified;
     return record::Recorder::instance().intern(name);
@@ -75,6 +66,31 @@ uint32_t name_of(const PyCodeObject* code, const Origin& origin) {
         call_name(origin, code->co_firstlineno, text_of(code->co_name), text_of(code->co_qualname)));
 }
 
+// The functions of ours that call the program's: `handover.py`, and the wrappers of `decorate.py`.
+bool calls_the_program(const PyCodeObject* code) {
+    const std::string name = text_of(code->co_name);
+    return name == "call_program" || name == "scoped";
+}
+
+// The line of our .pth file, which Python compiles without a name.
+bool is_line_of_pth(const PyCodeObject* code, const Origin& origin) {
+    if (origin.path != "<string>" || !code->co_consts) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i)
+        if (text_of(PyTuple_GET_ITEM(code->co_consts, i)) == "KINETOGRAPH_RUN") return true;
+    return false;
+}
+
+// A CodeWord without its generation.
+uint64_t decision_about(const PyCodeObject* code, const Origin& origin) {
+    if (is_line_of_pth(code, origin)) return CodeWord::line_of_pth;
+    if (is_our_own(origin, places.own_folder))
+        return calls_the_program(code) ? CodeWord::way_to_program : CodeWord::own;
+    if (!wanted.wants(origin)) return CodeWord::excluded;
+    const uint32_t name = name_of(code, origin);
+    remember_origin(name, origin);
+    return uint64_t(name) << 1;
+}
+
 const char* last_part(const char* dotted) {
     const char* dot = std::strrchr(dotted, '.');
     return dot ? dot + 1 : dotted;
@@ -82,6 +98,7 @@ const char* last_part(const char* dotted) {
 
 // As Python prints it, but for the address, which would make every object a name of its own.
 uint32_t method_name(const PyMethodDef* method, const PyTypeObject* type) {
+    if (std::string_view(type->tp_name).starts_with("kinetograph.")) return own_builtin;
     const std::string name = method->ml_name ? method->ml_name : "?";
     return intern("<built-in method " + name + " of " + type->tp_name + " object>",
                   last_part(type->tp_name) + ("." + name));
@@ -90,6 +107,7 @@ uint32_t method_name(const PyMethodDef* method, const PyTypeObject* type) {
 uint32_t function_name(const PyCFunctionObject* function) {
     const std::string name = function->m_ml->ml_name ? function->m_ml->ml_name : "?";
     const std::string module = text_of(function->m_module);
+    if (module.starts_with("kinetograph.")) return own_builtin;
     return intern("<built-in function " + name + ">", module.empty() ? "" : module + "." + name);
 }
 
@@ -146,10 +164,7 @@ CodeWord decide(PyCodeObject* code, uint32_t generation) {
     const KeepError keep;  // an exception may be on its way through the program
     if (!seen_path.is_current()) read_places();
     const Origin origin = origin_of(text_of(code->co_filename), places.search_path);
-    const bool is_excluded = is_our_own(origin, places.own_folder) || !wanted.wants(origin);
-    const uint32_t name = is_excluded ? 0 : name_of(code, origin);
-    if (!is_excluded) remember_origin(name, origin);
-    const CodeWord word{uint64_t(generation) << 33 | uint64_t(name) << 1 | uint64_t(is_excluded)};
+    const CodeWord word{uint64_t(generation) << 33 | decision_about(code, origin)};
     // Without memory for the slot it is decided again next time.
     if (set_code_slot(reinterpret_cast<PyObject*>(code), code_slot, reinterpret_cast<void*>(word.bits)) != 0)
         PyErr_Clear();

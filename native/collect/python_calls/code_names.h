@@ -20,6 +20,19 @@ struct CodeWord {
     uint32_t generation() const { return uint32_t(bits >> 33); }
     uint32_t name() const { return uint32_t(bits >> 1); }
     bool is_excluded() const { return bits & 1; }
+    // A function of this package. What it calls is no doing of the program's, but for the few functions
+    // through which the package calls the program.
+    bool is_own() const { return lower_half() == own; }
+    bool is_way_to_program() const { return lower_half() == way_to_program; }
+    // The line of our .pth file: what runs around it is Python, getting ready for the program.
+    bool is_line_of_pth() const { return lower_half() == line_of_pth; }
+
+    // An excluded function has no name, so the place is free.
+    static constexpr uint64_t excluded = 0 << 1 | 1, own = 1 << 1 | 1, way_to_program = 2 << 1 | 1,
+                              line_of_pth = 3 << 1 | 1;
+
+private:
+    uint64_t lower_half() const { return bits & ((uint64_t(1) << 33) - 1); }
 };
 inline constexpr uint32_t max_generation = (uint32_t(1) << 31) - 1;
 
@@ -49,6 +62,7 @@ CodeWord decide(PyCodeObject* code, uint32_t generation);
 inline bool is_builtin(PyObject* callable) {
     return PyCFunction_Check(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type);
 }
+inline constexpr uint32_t own_builtin = 0;  // the name of all that are ours
 uint32_t builtin_name(PyObject* callable);
 
 }  // namespace kinetograph::collect

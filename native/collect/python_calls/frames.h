@@ -59,6 +59,12 @@ inline Frame* caller_of(Frame* frame) {
     return python_frame(frame->previous);
 }
 
+inline Frame* outermost_frame(PyThreadState* state) {
+    Frame* outermost = nullptr;
+    for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame)) outermost = frame;
+    return outermost;
+}
+
 inline int line_of(const Frame* frame) {
     PyCodeObject* code = code_of(frame);
     const auto offset = instruction_of(frame) - _PyCode_CODE(code);

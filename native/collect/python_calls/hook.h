@@ -4,6 +4,8 @@
 // later. All need the GIL, and leave what other tools have installed in its place.
 #pragma once
 
+#include <cstdint>
+
 namespace kinetograph::collect {
 
 struct HookOptions {
@@ -15,6 +17,18 @@ struct HookOptions {
 // Calls of all threads, those that run and those to come. False with an exception set.
 bool install_hook(const HookOptions& options);
 void remove_hook();
+
+// The stacks of frames of one thread begin to take turns.
+void expect_several_stacks();
+
+// What a hook has not seen since the process began, as far as it can tell.
+struct MissedCalls {
+    uint64_t taken = 0;           // threads, now, in which another tool has taken its place
+    uint64_t unseen_threads = 0;  // that ended before it was there
+    uint64_t late_threads = 0;    // that had run for a while before it was there
+    uint64_t late_ends = 0;       // of calls that had ended before it was noticed
+};
+MissedCalls missed_calls();
 
 // The calls of this thread that are open as the hook comes: some of its kinds do not see them end.
 void find_calls_of_this_thread();

@@ -42,6 +42,18 @@ void find_calls_of_this_thread() {
         find_calls_of(*thread);
 }
 
+// Evaluating frames takes the C stack to be one.
+void expect_several_stacks() {
+    if (!profiles) give_way();
+}
+
+MissedCalls missed_calls() {
+    MissedCalls missed = calls_missed_by_profile_hook();
+    missed.taken += has_lost_eval_frame_hook();
+    missed.late_ends = calls_ended_late();
+    return missed;
+}
+
 void remove_hook() {
     remove_eval_frame_hook();
     remove_profile_hook();

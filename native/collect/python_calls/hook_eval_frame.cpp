@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "collect/python_calls/calls.h"
+#include "collect/python_calls/found_ends.h"
 #include "collect/python_calls/frames.h"
 #include "collect/python_calls/generators.h"
+#include "collect/python_calls/keep_error.h"
 
 namespace kinetograph::collect {
 
@@ -17,12 +19,20 @@ namespace {
 _PyFrameEvalFunction next = _PyEval_EvalFrameDefault;
 uint32_t installation = 0;  // counts installations; 0: none is on
 uint32_t installations = 0;
+uint64_t late_ends = 0;
 void (*give_way)() = nullptr;
 
 PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing);
 
 _PyFrameEvalFunction installed_function() {
     return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Main());
+}
+
+// Before 3.11.4 some specialised instructions, such as the one for a __getitem__ written in Python, run the
+// function without asking whether anybody evaluates frames (CPython issue 104405). Asked of the interpreter
+// that runs: a build for one 3.11 is used with all of them.
+bool shows_every_call() {
+    return Py_Version >= 0x030b0400;
 }
 
 // The lowest address that Python calls may reach: C code they call needs room as well.
@@ -45,19 +55,25 @@ bool is_stack_low(record::ThreadBuffer& thread) {
     return here < thread.stack_limit;
 }
 
-bool is_on_the_stack(uintptr_t call, PyThreadState* state) {
-    Frame* frame = innermost_frame(state);
-    while (frame && reinterpret_cast<uintptr_t>(frame) != call) frame = caller_of(frame);
-    return frame != nullptr;
-}
-
-// Calls that were open when we came end without our seeing it. Whoever calls now tells which are gone.
+// Calls that were open when we came end without our seeing it. Of those whose end nobody tells, whoever calls
+// now knows which are gone.
 void end_found_calls(record::ThreadBuffer& thread, PyThreadState* state) {
     while (!thread.found_calls.empty() && !is_on_the_stack(thread.found_calls.back(), state)) {
         thread.found_calls.pop_back();
         end_innermost_call(thread);
+        ++late_ends;
     }
     thread.found_depth = uint32_t(thread.found_calls.size());
+}
+
+void end_found_call(uintptr_t frame) {
+    record::ThreadBuffer* thread = installation != 0 ? calling_thread() : nullptr;
+    if (!thread || thread->calls_generation != rules.generation) return;
+    std::vector<uintptr_t>& found = thread->found_calls;
+    if (found.empty() || found.back() != frame || thread->calls.depth != found.size()) return;
+    found.pop_back();
+    thread->found_depth = uint32_t(found.size());
+    end_innermost_call(*thread);
 }
 
 // So that the call that begins lies inside those that are open.
@@ -69,12 +85,17 @@ void catch_up(record::ThreadBuffer& thread, PyThreadState* state) {
 }
 
 // The frame is off the interpreter's stack already, and an exception may be on its way.
-void end(PyThreadState* state, uint32_t name) {
+void end(PyThreadState* state, const Frame* frame, uint32_t name) {
     const uint64_t now = base::ticks();
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     if (thread->calls_generation != rules.generation) [[unlikely]]
         return find_calls_of(*thread);
+    // One that we have evaluated from its begin, and found again under new rules.
+    if (!thread->found_calls.empty() && thread->found_calls.back() == key_of(frame)) [[unlikely]] {
+        thread->found_calls.pop_back();
+        --thread->found_depth;
+    }
     const uint32_t line = rules.with_lines ? line_now(state) : 0;
     record::end_call(*thread, name, now, rules.least_ticks, line);
 }
@@ -97,6 +118,13 @@ bool is_call(const PyThreadState* state, const Frame* frame) {
     return !makes_generator(frame) && (state->recursion_remaining > 0 || state->recursion_headroom != 0);
 }
 
+PyObject* evaluate_own_call(record::ThreadBuffer& thread, PyThreadState* state, Frame* frame,
+                            int is_throwing) {
+    PyObject* result = next(state, frame, is_throwing);
+    if (thread.own_call == key_of(frame)) thread.own_call = 0;
+    return result;
+}
+
 PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     const uint32_t began_under = installation;
     record::ThreadBuffer* thread = began_under != 0 ? calling_thread(frame) : nullptr;
@@ -108,12 +136,14 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     const CodeWord word = decision_on(code_of(frame));
     catch_up(*thread, state);
     if (word.is_excluded() || !is_call(state, frame)) return next(state, frame, is_throwing);
+    if (begins_own_call(*thread, state, frame, newest_frame(state))) [[unlikely]]
+        return evaluate_own_call(*thread, state, frame, is_throwing);
     record::begin_scope(*thread, thread->calls, word.name(), meta_of(frame));
     PyObject* result = next(state, frame, is_throwing);
     // Installed anew meanwhile, or given way to the profile hook: then the end was seen, or is not ours to
     // see.
     if (installation == began_under) [[likely]]
-        end(state, word.name());
+        end(state, frame, word.name());
     return result;
 }
 
@@ -122,17 +152,31 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
 void find_calls_of(record::ThreadBuffer& thread) {
     find_open_calls(thread, true);
     thread.found_calls.clear();
-    for (Frame* frame = innermost_frame(PyThreadState_Get()); frame; frame = caller_of(frame))
-        if (!decision_on(code_of(frame)).is_excluded())
-            thread.found_calls.push_back(reinterpret_cast<uintptr_t>(frame));
-    std::reverse(thread.found_calls.begin(), thread.found_calls.end());
+    for (const OpenFrames::Call& call : open_frames(PyThreadState_Get(), true).frames)
+        thread.found_calls.push_back(key_of(call.frame));
     // Those beyond the depth that is wanted are not recorded, and their ends would be counted for nothing.
     thread.found_calls.resize(std::min<size_t>(thread.found_calls.size(), thread.calls.depth));
     thread.calls.too_deep = 0;
+    // It would go on to count when its frame has ended, unseen, and another one lies where it was.
+    thread.own_call = 0;
     thread.found_depth = uint32_t(thread.found_calls.size());
+    const KeepError keep;
+    watch_ends(PyThreadState_Get(), end_found_call);
+}
+
+uint64_t calls_ended_late() {
+    record::ThreadBuffer* thread = installation != 0 ? calling_thread() : nullptr;
+    if (thread && thread->calls_generation == rules.generation && thread->calls.depth <= thread->found_depth)
+        end_found_calls(*thread, PyThreadState_Get());
+    return late_ends;
+}
+
+bool has_lost_eval_frame_hook() {
+    return installation != 0 && installed_function() != evaluate;
 }
 
 bool install_eval_frame_hook(void (*when_stack_is_low)()) {
+    if (!shows_every_call()) return false;
     give_way = when_stack_is_low;
     if (installation != 0) return true;
     const _PyFrameEvalFunction before = installed_function();
@@ -149,6 +193,8 @@ void remove_eval_frame_hook() {
     installation = 0;
     if (installed_function() == evaluate)
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
+    PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    for (; state; state = PyThreadState_Next(state)) forget_ends(state);
 }
 
 }  // namespace kinetograph::collect

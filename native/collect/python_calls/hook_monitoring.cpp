@@ -14,7 +14,10 @@ namespace {
 // 0, 1, 2 and 5 are for debuggers, coverage, profilers (cProfile) and optimizers.
 constexpr int our_ids[] = {3, 4};
 
+constexpr const char* our_name = "kinetograph";
+
 int tool_id = -1;
+bool sees_c_calls = false;
 PyObject* disable = nullptr;
 
 PyCodeObject* code_in(PyObject* const* args) {
@@ -61,6 +64,7 @@ struct Watched {
     const char* event;
     PyMethodDef callback;
     bool is_builtin;
+    PyObject* function = nullptr;  // made of the callback, once
 };
 
 template <PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)>
@@ -104,7 +108,7 @@ bool succeeded(PyObject* result) {
 
 bool take_tool_id(PyObject* module) {
     for (const int id : our_ids) {
-        if (succeeded(PyObject_CallMethod(module, "use_tool_id", "is", id, "kinetograph"))) {
+        if (succeeded(PyObject_CallMethod(module, "use_tool_id", "is", id, our_name))) {
             tool_id = id;
             return true;
         }
@@ -115,34 +119,73 @@ bool take_tool_id(PyObject* module) {
     return false;
 }
 
-bool connect(PyObject* module, Watched& one, PyObject* function) {
+// The callback that was there before, nullptr with an exception set.
+PyObject* connect(PyObject* module, const Watched& one, PyObject* function) {
     const long bit = event_bit(module, one.event);
-    return bit >= 0 &&
-           succeeded(PyObject_CallMethod(module, "register_callback", "ilO", tool_id, bit, function));
+    return bit < 0 ? nullptr
+                   : PyObject_CallMethod(module, "register_callback", "ilO", tool_id, bit, function);
 }
 
 bool connect_all(PyObject* module, bool c_calls) {
     for (Watched& one : watched) {
         if (one.is_builtin && !c_calls) continue;
-        PyObject* function = PyCFunction_New(&one.callback, nullptr);
-        const bool is_connected = function && connect(module, one, function);
-        Py_XDECREF(function);
-        if (!is_connected) return false;
+        if (!one.function) one.function = PyCFunction_New(&one.callback, nullptr);
+        if (!one.function || !succeeded(connect(module, one, one.function))) return false;
     }
     return true;
 }
 
-// C_RETURN and C_RAISE come with CALL and cannot be asked for alone.
-bool set_events(PyObject* module, bool c_calls) {
+// C_RETURN and C_RAISE come with CALL and cannot be asked for alone. Negative with an exception set.
+long wanted_events(PyObject* module, bool c_calls) {
     long events = 0;
     for (const Watched& one : watched) {
         const std::string_view name = one.event;
         if (name.starts_with("C_") || (one.is_builtin && !c_calls)) continue;
         const long bit = event_bit(module, one.event);
-        if (bit < 0) return false;
+        if (bit < 0) return bit;
         events |= bit;
     }
-    return succeeded(PyObject_CallMethod(module, "set_events", "il", tool_id, events));
+    return events;
+}
+
+bool set_events(PyObject* module, bool c_calls) {
+    const long events = wanted_events(module, c_calls);
+    sees_c_calls = c_calls;
+    return events >= 0 && succeeded(PyObject_CallMethod(module, "set_events", "il", tool_id, events));
+}
+
+// Not so when another tool has freed the id, which none should, and perhaps taken it.
+bool is_id_ours(PyObject* module) {
+    PyObject* name = tool_id < 0 ? nullptr : PyObject_CallMethod(module, "get_tool", "i", tool_id);
+    const bool is_ours =
+        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, our_name) == 0;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return is_ours;
+}
+
+bool has_events(PyObject* module) {
+    PyObject* events = PyObject_CallMethod(module, "get_events", "i", tool_id);
+    const long now = events ? PyLong_AsLong(events) : -1, wanted = wanted_events(module, sees_c_calls);
+    Py_XDECREF(events);
+    PyErr_Clear();
+    return (now & wanted) == wanted;
+}
+
+// They can be asked for only by putting others in their place.
+bool has_callbacks(PyObject* module) {
+    bool are_ours = true;
+    for (const Watched& one : watched) {
+        if (one.is_builtin && !sees_c_calls) continue;
+        PyObject* found = connect(module, one, one.function);
+        if (found && found != one.function) {
+            are_ours = false;
+            succeeded(connect(module, one, found));
+        }
+        Py_XDECREF(found);
+    }
+    PyErr_Clear();
+    return are_ours;
 }
 
 }  // namespace
@@ -151,7 +194,7 @@ bool install_hook(const HookOptions& options) {
     PyObject* module = monitoring();
     if (!module) return false;
     if (!disable) disable = PyObject_GetAttrString(module, "DISABLE");
-    bool is_installed = disable && (options.is_change || take_tool_id(module)) &&
+    bool is_installed = disable && (is_id_ours(module) || take_tool_id(module)) &&
                         connect_all(module, options.c_calls) && set_events(module, options.c_calls);
     // What was disabled under the old filter stays so, also when our events were off meanwhile. Restarting
     // touches every tool, so it is done for nothing else.
@@ -174,12 +217,28 @@ void find_calls_of_this_thread() {
 void remove_hook() {
     PyObject* module = tool_id < 0 ? nullptr : monitoring();
     if (!module) return PyErr_Clear();
-    succeeded(PyObject_CallMethod(module, "set_events", "ii", tool_id, 0));
-    for (Watched& one : watched) connect(module, one, Py_None);
-    succeeded(PyObject_CallMethod(module, "free_tool_id", "i", tool_id));
+    if (is_id_ours(module)) {
+        succeeded(PyObject_CallMethod(module, "set_events", "ii", tool_id, 0));
+        for (const Watched& one : watched) succeeded(connect(module, one, Py_None));
+        succeeded(PyObject_CallMethod(module, "free_tool_id", "i", tool_id));
+    }
     PyErr_Clear();
     Py_DECREF(module);
     tool_id = -1;
+}
+
+void expect_several_stacks() {}
+
+MissedCalls missed_calls() {
+    MissedCalls missed;
+    PyObject* module = tool_id < 0 ? nullptr : monitoring();
+    if (!module) {
+        PyErr_Clear();
+        return missed;
+    }
+    missed.taken = !is_id_ours(module) || !has_events(module) || !has_callbacks(module);
+    Py_DECREF(module);
+    return missed;
 }
 
 }  // namespace kinetograph::collect

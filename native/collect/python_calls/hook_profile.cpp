@@ -7,6 +7,7 @@
 
 #include "collect/python_calls/calls.h"
 #include "collect/python_calls/generators.h"
+#include "collect/python_calls/keep_error.h"
 
 namespace kinetograph::collect {
 
@@ -15,6 +16,9 @@ namespace {
 bool wants_builtins = false;
 PyObject* installer = nullptr;       // what the threading module hands to new threads while we record
 PyObject* threading_hook = nullptr;  // what it handed to them before; nullptr: nothing
+
+uint64_t met_threads = 0;  // the newest thread that has got the hook, or had it offered
+uint64_t unseen_threads = 0, late_threads = 0;
 
 // The profile function that a thread had before ours, and goes on to have.
 struct Previous {
@@ -37,6 +41,23 @@ Previous* previous_in(PyObject* forwarder) {
     return static_cast<Previous*>(PyCapsule_GetPointer(PyCFunction_GET_SELF(forwarder), capsule_name));
 }
 
+// Threads are numbered by their interpreter, which has the newest one first.
+uint64_t newest_thread() {
+    return PyInterpreterState_ThreadHead(PyInterpreterState_Main())->id;
+}
+
+// One that is made to get the next number: threads that have ended have numbers too.
+uint64_t next_thread() {
+    PyThreadState* state = PyThreadState_New(PyInterpreterState_Main());
+    if (!state) return newest_thread();
+    const uint64_t number = state->id;
+    PyThreadState_Clear(state);
+    PyThreadState_Delete(state);
+    return number;
+}
+
+void meet_new_threads(uint64_t newest);
+
 void see(Frame* frame, int what, PyObject* callable) {
     switch (what) {
         case PyTrace_CALL:
@@ -58,6 +79,8 @@ void see(Frame* frame, int what, PyObject* callable) {
 }
 
 int on_event(PyObject* capsule, PyFrameObject* frame, int what, PyObject* argument) {
+    if (newest_thread() > met_threads) [[unlikely]]
+        meet_new_threads(newest_thread());
     see(frame->f_frame, what, argument);
     if (!capsule) [[likely]]
         return 0;
@@ -99,6 +122,11 @@ void remove_from(PyThreadState* state) {
     Py_XDECREF(capsule);
 }
 
+// The threading module has set the function that will install ours.
+bool is_beginning(const PyThreadState* state) {
+    return state->c_profileobj && state->c_profileobj == installer;
+}
+
 template <class Visit>
 bool for_each_thread(Visit&& visit) {
     PyInterpreterState* interpreter = PyInterpreterState_Get();
@@ -106,6 +134,34 @@ bool for_each_thread(Visit&& visit) {
          state = PyThreadState_Next(state))
         if (!visit(state)) return false;
     return true;
+}
+
+// The threading module gives the hook to a thread before it runs anything of the program's.
+bool has_run_unseen(PyThreadState* state) {
+    const Frame* outermost = outermost_frame(state);
+    return outermost && !is_bootstrap_of_thread(code_of(outermost));
+}
+
+// Those that have begun since: each of them has got a number, and some may have ended.
+void meet_new_threads(uint64_t newest) {
+    const KeepError keep;
+    const uint64_t before = std::exchange(met_threads, newest);
+    uint64_t gone = met_threads - before;
+    for_each_thread([&](PyThreadState* state) {
+        if (PyThreadState_GetID(state) <= before) return true;
+        --gone;
+        late_threads += has_run_unseen(state);
+        if (!install_in(state)) PyErr_Clear();
+        return true;
+    });
+    unseen_threads += gone;
+}
+
+// Those included that have ended since another one began.
+void meet_all_new_threads() {
+    const uint64_t next = next_thread();
+    meet_new_threads(next - 1);
+    met_threads = next;
 }
 
 // threading calls sys.setprofile with this in each new thread; its first event comes here.
@@ -123,6 +179,7 @@ PyObject* install_in_new_thread(PyObject*, PyObject* args) {
         Py_DECREF(result);
     }
     if (!installer) Py_RETURN_NONE;  // the session ended while this thread began
+    if (newest_thread() > met_threads) meet_new_threads(newest_thread());
     if (!install_in(state)) return nullptr;
     if (PyUnicode_CompareWithASCIIString(event, "call") == 0)
         see(reinterpret_cast<PyFrameObject*>(frame)->f_frame, PyTrace_CALL, nullptr);
@@ -172,8 +229,27 @@ void leave_threads_to_come() {
 
 bool install_profile_hook(bool c_calls) {
     wants_builtins = c_calls;
-    if (!installer && !install_in_threads_to_come()) return false;
+    if (installer)
+        meet_all_new_threads();
+    else if (install_in_threads_to_come())
+        met_threads = next_thread();
+    else
+        return false;
     return for_each_thread(install_in);
+}
+
+MissedCalls calls_missed_by_profile_hook() {
+    MissedCalls missed;
+    if (installer) {
+        meet_all_new_threads();
+        for_each_thread([&](PyThreadState* state) {
+            missed.taken += state->c_profilefunc != on_event && !is_beginning(state);
+            return true;
+        });
+    }
+    missed.unseen_threads = unseen_threads;
+    missed.late_threads = late_threads;
+    return missed;
 }
 
 void remove_profile_hook() {

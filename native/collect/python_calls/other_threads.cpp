@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "collect/python_calls/calls.h"
-#include "collect/python_calls/frames.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -31,12 +30,7 @@ record::Record record_of(RecordKind kind, record::OtherThread thread, uint32_t n
 
 std::vector<uint32_t> names_on_stack(PyThreadState* state) {
     std::vector<uint32_t> names;
-    for (Frame* frame = innermost_frame(state); frame; frame = caller_of(frame)) {
-        const CodeWord word = decision_on(code_of(frame));
-        if (!word.is_excluded()) names.push_back(word.name());
-    }
-    std::reverse(names.begin(), names.end());
-    names.resize(std::min<size_t>(names.size(), rules.max_depth));
+    for (const OpenFrames::Call& call : open_frames(state, true).frames) names.push_back(call.name);
     return names;
 }
 

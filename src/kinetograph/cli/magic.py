@@ -15,6 +15,7 @@ from kinetograph.analysis.summary_tables import SORT_KEYS
 from kinetograph.cli.summary import SummaryOptions, print_summary
 from kinetograph.errors import KinetographError
 from kinetograph.run.settings import RunSettings
+from kinetograph.session.handover import call_program
 from kinetograph.session.recording import Session
 from kinetograph.trace.formats import usable_path
 
@@ -56,7 +57,7 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     session = Session.start(settings.config())
     try:
         with _tracebacks_left_to_the_caller(shell):
-            result = shell.run_cell(cell)
+            result = call_program(shell.run_cell, cell)
     finally:
         trace = session.stop()
     print_summary(trace, SummaryOptions(sort_by=options["sort"], limit=options["top"]))

@@ -44,7 +44,7 @@ def start() -> None:
     with _path_of_the_program():
         _begin(_name)
     # First of all functions at exit, and so the last one that is called.
-    atexit.register(_native.mark_end)
+    atexit.register(_end)
     os.register_at_fork(after_in_child=_begin_in_child)
 
 
@@ -73,6 +73,11 @@ def _begin(name: str) -> None:
     except Exception as error:
         _session = None
         _leave_reason(error)
+
+
+def _end() -> None:
+    _native.stop_watching_garbage()
+    _native.mark_end()
 
 
 def _begin_in_child() -> None:

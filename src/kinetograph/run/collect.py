@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.run.directory import RunDirectory
+from kinetograph.session.config import CallOptions
 from kinetograph.trace import Trace
 
 __all__ = [
@@ -60,6 +61,7 @@ class Reading(NamedTuple):
     """Only the newest of each process; 0 for all."""
     ended_raw_ns: Mapping[int, int] = MappingProxyType({})
     """When processes ended, by CLOCK_MONOTONIC_RAW, as far as somebody has seen it."""
+    max_depth: int = CallOptions().traced_depth
 
 
 class Unreadable(NamedTuple):
@@ -166,6 +168,7 @@ def _recover(file: SessionFile, first: SessionFile, reading: Reading, end_ns: in
         keep_ns=reading.keep_ns,
         memory_limit_bytes=reading.memory_limit_bytes,
         spill_directory=os.path.dirname(file.path),
+        max_depth=reading.max_depth,
     )
 
 

@@ -69,7 +69,8 @@ def made_trace(
     """One trace of what the processes of a run have recorded until now, and how the program ended."""
     ended_raw_ns = {} if ending is None else {ending.pid: ending.raw_ns}
     keep_ns = int((settings.ring_seconds or 0) * 1e9)
-    collected = collect(directory, tell, Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns))
+    reading = Reading(settings.memory_limit_bytes, keep_ns, ended_raw_ns, settings.traced_depth)
+    collected = collect(directory, tell, reading)
     trace = collected.trace
     recorded = {process["pid"] for process in trace.metadata["processes"]}
     for process in silent_processes(directory, recorded):

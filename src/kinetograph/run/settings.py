@@ -45,6 +45,10 @@ class RunSettings(Value):
         profile = {name: getattr(self, name) for name in _PROFILE_OPTIONS}
         return ProfilerConfig(recording=self._recording(directory), **profile, calls=self._calls())
 
+    @property
+    def traced_depth(self) -> int:
+        return self._calls().traced_depth
+
     def _recording(self, directory: str | None) -> RecordOptions:
         return RecordOptions(
             mode="record" if self.ring_seconds is None else "ring",

@@ -6,12 +6,13 @@ One collector traces calls, another takes samples of stacks; each does what all 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from kinetograph import _native
-from kinetograph.checks import require_bools, require_choice, require_int, text_tuple
+from kinetograph.checks import pattern_tuple, require_bools, require_choice, require_int
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
 from kinetograph.session.values import Value
 
@@ -31,7 +32,9 @@ class CallOptions(Value):
     `include` and `exclude` name modules with all that lies below them (`torch.nn`), or paths of files and
     folders (whatever has a slash or ends in `.py`); both may hold `*`. What is excluded is left out whatever
     `include` says, and from Python 3.12 on costs nothing. `c_calls` adds calls of C functions. `call_lines`
-    tells the line each call was made from. `max_depth` counts recorded calls from the outermost.
+    tells the line each call was made from. `max_depth` counts calls from where the session began: functions
+    that were running then are shown and not counted, and 1 adds the calls they make themselves. Samples are
+    cut at that many functions from the outermost.
 
     Mode "sample" looks at the stacks of all threads `sample_hz` times a second instead of following each
     call: the program runs at full speed, and what is shorter than the time between two looks may go unseen.
@@ -50,13 +53,18 @@ class CallOptions(Value):
     def __post_init__(self) -> None:
         require_choice("mode", self.mode, ("trace", "sample", "off"))
         for name in ("include", "exclude"):
-            object.__setattr__(self, name, text_tuple(name, getattr(self, name)))
+            object.__setattr__(self, name, pattern_tuple(name, getattr(self, name)))
         if self.max_depth is not None:
-            require_int("max_depth", self.max_depth, 1, _ANY_DEPTH, hint="1 records the outermost calls only")
+            require_int("max_depth", self.max_depth, 1, _ANY_DEPTH, hint="1 records no calls within calls")
         require_int("min_duration_ns", self.min_duration_ns, 0, _MOST, hint="nanoseconds; 0 records all")
         require_bools(self)
         require_int("sample_hz", self.sample_hz, 1, 10_000, hint="samples a second; 100 is a good begin")
         self._refuse_options_of_other_modes()
+
+    @property
+    def traced_depth(self) -> int:
+        """How deep traced calls may be nested; samples are cut when they are taken."""
+        return self.max_depth if self.max_depth is not None and self.mode == "trace" else _ANY_DEPTH
 
     def _refuse_options_of_other_modes(self) -> None:
         for name, mode in _ONLY_IN_MODE.items():
@@ -80,16 +88,48 @@ class Use:
         self.traces = calls is not None and calls.mode == "trace"
         self.samples = calls is not None and calls.mode == "sample"
         self._counts_before = _native.sample_counts()
+        self._missed_before = _native.missed_calls()
+        self._missed = self._missed_before
 
     def look_around(self) -> None:
         """Before the session stops: what this thread knows of the others, which may have recorded nothing."""
         if self.traces or self.samples:
             _native.record_other_threads(self.traces)
+        if self.traces:
+            self._missed = _native.missed_calls()
 
     def notes(self) -> Iterator[tuple[str, str]]:
-        """What sampling lost and cost, as kinds and texts of notes."""
-        if self.calls is None or not self.samples:
-            return
+        """What was lost, and what sampling cost, as kinds and texts of notes."""
+        if self.traces:
+            yield from self._notes_on_tracing()
+        if self.samples:
+            yield from self._notes_on_sampling()
+
+    def _notes_on_tracing(self) -> Iterator[tuple[str, str]]:
+        taken, *_totals = self._missed
+        _taken, unseen, late, ends = (b - a for a, b in zip(self._missed_before, self._missed, strict=True))
+        if taken:
+            where = f" in {taken} threads" if sys.version_info < (3, 12) else ""
+            yield (
+                "missing",
+                f"another tool has taken the place of our hook{where}: calls made since then are missing",
+            )
+        if unseen:
+            yield "missing", f"{unseen} threads were over before their calls could be recorded"
+        if late:
+            yield (
+                "missing",
+                f"{late} threads were not started by the threading module: what they called first is missing",
+            )
+        if ends:
+            yield (
+                "late_ends",
+                f"{ends} calls that were open at the start ended without a sign: "
+                "they seem to last until the next call of their thread",
+            )
+
+    def _notes_on_sampling(self) -> Iterator[tuple[str, str]]:
+        assert self.calls is not None
         before, now = self._counts_before, _native.sample_counts()
         rounds, stacks, torn, too_deep, missed, cpu_ns = (b - a for a, b in zip(before, now, strict=True))
         yield (

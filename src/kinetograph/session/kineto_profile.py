@@ -11,6 +11,7 @@ from kinetograph.checks import require_bool, require_positive, require_text
 from kinetograph.errors import StateError, warn_program
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, RecordOptions
+from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.outputs import ProfileOutputs
 from kinetograph.session.scopes import load_profile_side
@@ -206,6 +207,6 @@ class KinetoProfile(ProfileOutputs):
     def _new_trace_id(self) -> str:
         if self.custom_trace_id_callback is None:
             return ""
-        trace_id = self.custom_trace_id_callback()
+        trace_id = call_program(self.custom_trace_id_callback)
         require_text("custom_trace_id_callback()", trace_id, hint="return the id as a string")
         return trace_id

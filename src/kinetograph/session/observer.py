@@ -17,6 +17,7 @@ from typing import Any
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, spelled
 from kinetograph.errors import KinetographError
+from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.trace.words import RecordScope
 
@@ -374,7 +375,7 @@ def _enter(callback: _Callback, scope: Any, kind: RecordScope) -> tuple[_Callbac
 def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
     _thread.is_calling = True
     try:
-        return function(*args)
+        return call_program(function, *args)
     except BaseException as error:
         # Here, for few callbacks fail.
         from kinetograph.session.signal_handlers import is_of_a_signal_handler

@@ -11,6 +11,7 @@ from kinetograph._native import end_where_open
 from kinetograph.checks import require_callable
 from kinetograph.errors import StateError, warn_program
 from kinetograph.session.config import CallOptions, ExperimentalConfig, RecordOptions
+from kinetograph.session.handover import call_program
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.schedule import (
     ProfilerAction,
@@ -230,7 +231,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
 
     def _trace_ready(self) -> None:
         if self.on_trace_ready is not None:
-            self.on_trace_ready(self)
+            call_program(self.on_trace_ready, self)
 
     def _end(self) -> None:
         self._is_started = False

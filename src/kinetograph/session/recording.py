@@ -19,6 +19,7 @@ from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.categories import ALL, wanted_categories
 from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
+from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.trace import RecordScope, Trace
@@ -161,6 +162,7 @@ class Session:
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
             min_call_ns=calls.min_duration_ns,
+            max_depth=calls.traced_depth,
             include=calls.include,
             exclude=calls.exclude,
         )
@@ -228,7 +230,7 @@ class Session:
         if self._post_process is None:
             return
         try:
-            self._post_process(trace)
+            call_program(self._post_process, trace)
         except BaseException as error:
             name = getattr(self._post_process, "__qualname__", "post_process")
             text = f"{name} raised {spelled(error)}, so the trace may be enriched in part only"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kinetograph.checks import require_int
 from kinetograph.errors import UsageError, warn_program
+from kinetograph.session.handover import call_program
 from kinetograph.session.members import member_of
 from kinetograph.trace.words import Word
 
@@ -83,7 +84,7 @@ def record_always(step: int) -> ProfilerAction:
 
 def asked_action(schedule: Schedule, step: int) -> ProfilerAction:
     """What the program's schedule wants at this step."""
-    action = member_of(ProfilerAction, schedule(step), what=f"schedule({step})")
+    action = member_of(ProfilerAction, call_program(schedule, step), what=f"schedule({step})")
     if action is _STOPPED:
         raise UsageError(
             f"schedule({step}) returned DEVICE_STOPPED, which only the profiler itself sets",

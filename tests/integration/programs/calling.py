@@ -270,6 +270,23 @@ def classes_and_their_bodies() -> None:
     points.clear()
 
 
+class Squares:
+    def __getitem__(self, number: int) -> int:
+        return number * number
+
+    @property
+    def third(self) -> int:
+        return self[3]
+
+
+@program
+def methods_that_instructions_call() -> None:
+    squares = Squares()
+    for number in range(100):  # often enough for the interpreter to specialise the instructions
+        assert squares[number] == number * number
+        assert squares.third == 9
+
+
 @program
 def comprehensions() -> None:
     rows = [[fib(column) for column in range(4)] for _ in range(3)]
