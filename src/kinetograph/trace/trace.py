@@ -36,7 +36,7 @@ class Metadata(MutableMapping[str, Any]):
         try:
             self._native.set_metadata(encodable(key), _json_of(key, value))
         except _native.ParseError as error:
-            raise KinetographError(
+            raise UsageError(
                 f"metadata[{key!r}]: {error}", hint="files hold values of up to 128 levels"
             ) from None
 
