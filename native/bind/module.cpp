@@ -1,6 +1,7 @@
 // The extension module `kinetograph._native`: bindings only, no logic.
 #include <nanobind/nanobind.h>
 
+#include "bind/cuda.h"
 #include "bind/hooks.h"
 #include "bind/marks.h"
 #include "bind/merge.h"
@@ -34,4 +35,5 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_python_calls(module);
     kinetograph::bind::bind_python_samples(module);
     kinetograph::bind::bind_session_files(module);
+    kinetograph::bind::bind_cuda(module);
 }

@@ -19,6 +19,12 @@ enum class RecordKind : uint8_t {
     stack_sample = 8,        // its stack at start, by number (correlation); the payload spells it, once
     open_stack = 9,          // its stack at start, spelled; correlation is 0
     other_thread_name = 10,  // name is the name of that thread
+    // What a thread tells that decodes the records of a device's library; the payload is one of the structs
+    // below.
+    device_work = 11,  // start and end are ticks; DeviceWork
+    thread_span = 12,  // a call into that library, on another thread: start and end are ticks; ThreadSpan
+    metadata = 13,     // name is a key of the trace's metadata; the payload is its JSON
+    note = 14,  // name is its kind; correlation, if not 0, is a count to be summed up; the payload is text
 };
 
 // The order is also the number in Trace columns; `category_name` spells them as Kineto does.
@@ -133,7 +139,10 @@ struct Record {
     uint16_t payload;  // how many continuation records follow, each 32 bytes of payload
     uint32_t correlation;
 
-    uint64_t last_tick() const { return kind == RecordKind::span && end > start ? end : start; }
+    bool ends_at_a_tick() const {
+        return kind == RecordKind::span || kind == RecordKind::device_work || kind == RecordKind::thread_span;
+    }
+    uint64_t last_tick() const { return ends_at_a_tick() && end > start ? end : start; }
     const char* payload_bytes() const { return reinterpret_cast<const char*>(this + 1); }
 };
 static_assert(sizeof(Record) == 32);
@@ -150,6 +159,30 @@ struct DevicePlace {
     int64_t resource;  // stream, queue or thread on that device
 };
 static_assert(sizeof(DevicePlace) == 16);
+// Waiting for stream n is told of resource n + this.
+inline constexpr int64_t first_sync_resource = 1'000'000;
+
+// What a device did. `members` is the name id of a text: JSON members of its arguments, which all work of the
+// same shape shares, so that a kernel that runs a million times is spelled once.
+struct DeviceWork {
+    DevicePlace place;
+    uint64_t bytes;  // moved or set
+    uint32_t members;
+    uint32_t has_bytes;
+};
+static_assert(sizeof(DeviceWork) == 32);
+
+struct ThreadSpan {
+    int32_t tid;
+    uint32_t members;  // as above
+    uint64_t reserved[3];
+};
+static_assert(sizeof(ThreadSpan) == 32);
+
+// Records of one fixed payload: what stands behind them is this struct, without a length.
+inline bool has_struct_payload(RecordKind kind) {
+    return kind == RecordKind::device_work || kind == RecordKind::thread_span;
+}
 
 // In Record::end of what one thread tells of another. The number tells threads apart to which the kernel gave
 // the same id, one after the other.

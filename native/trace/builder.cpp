@@ -9,12 +9,14 @@
 
 #include "base/temporary_file.h"
 #include "trace/build_notes.h"
+#include "trace/device_links.h"
 #include "trace/device_rows.h"
 #include "trace/event_filter.h"
 #include "trace/lane_rows.h"
 #include "trace/pause_rows.h"
 #include "trace/row_writer.h"
 #include "trace/samples.h"
+#include "trace/told_rows.h"
 
 namespace kinetograph::trace {
 
@@ -40,6 +42,8 @@ public:
           filter_(options, recording.clock),
           rows_(recording, options, trace_),
           device_rows_(recording, filter_, rows_),
+          told_(recording, options, filter_, rows_, device_rows_,
+                [this](int32_t tid) { return track_of_other(tid); }),
           samples_(recording.window,
                    {options.wanted.samples, filter_.wants_category(uint8_t(Category::python_function))},
                    [this](uint32_t name) { return filter_.wants_call(name, 0); }) {}
@@ -52,8 +56,11 @@ public:
         trace_.processes.push_back({pid, name.empty() ? "python" : name, "CPU", pid});
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
         for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
+        for (const ThreadRecording* teller : tellers_) add_told(*teller);
         needs_sort_ |= write_pauses(recording_, next_made_up_tid_, rows_);
         if (needs_sort_) sort_events(trace_);
+        if (told_.has_device_work()) tie_device_work();
+        told_.finish();
         add_notes(recording_, damaged_ + rows_.damaged(), options_.scope_cost_ns, trace_);
         return std::move(trace_);
     }
@@ -99,6 +106,9 @@ private:
             Clipped clipped;
             if (filter_.wants(thread, record, clipped)) write_host_event(record, clipped);
             if (record.kind == RecordKind::device_span) needs_sort_ |= device_rows_.write(thread, record);
+            if (is_told(record.kind) && options_.wanted.device_work &&
+                (tellers_.empty() || tellers_.back() != &thread))
+                tellers_.push_back(&thread);
         });
         for (size_t i = thread.open.size(); i-- > 0;) write_open_scope(thread, thread.open[i]);
         lanes_.clear();
@@ -225,12 +235,33 @@ private:
         needs_sort_ = true;
     }
 
+    // Once all threads have their tracks, for it tells of any of them.
+    void add_told(const ThreadRecording& teller) {
+        for_each_record(teller, [&](const Record& record) {
+            if (is_told(record.kind)) told_.write(teller, record);
+        });
+        needs_sort_ = true;
+    }
+
+    uint32_t track_of_other(int32_t tid) {
+        const auto itself = std::find_if(recording_.threads.rbegin(), recording_.threads.rend(),
+                                         [&](const ThreadRecording& thread) { return thread.tid == tid; });
+        return sampled_track(tid, itself == recording_.threads.rend() ? "" : itself->name);
+    }
+
+    void tie_device_work() {
+        link_device_work(trace_);
+        if (filter_.wants_category(uint8_t(Category::gpu_user_annotation))) add_gpu_annotations(trace_);
+    }
+
     Recording& recording_;
     const BuildOptions& options_;
     Trace trace_;
     EventFilter filter_;
     RowWriter rows_;
     DeviceRows device_rows_;
+    ToldRows told_;
+    std::vector<const ThreadRecording*> tellers_;
     Samples samples_;
     std::vector<LaneRows> lanes_;
     OwnCalls own_calls_;

@@ -20,6 +20,8 @@ struct Wanted {
     bool input_shapes = true;            // of events with flag_input_shapes
     bool stacks = true;                  // of events with flag_stack
     bool samples = true;                 // sampled Python stacks; the category is for traced calls
+    bool device_work = true;             // what collectors of devices tell, not what programs report
+    bool device_waits = true;            // of that, waiting for streams and events
 };
 
 // Of Python calls, where several sessions want different ones.

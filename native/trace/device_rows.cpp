@@ -17,6 +17,12 @@ int64_t doubt_of(const base::ClockFit& clock) {
     return clock.error_ns() + (clock.wall_stepped() ? 0 : std::abs(clock.wall_drift_ns()));
 }
 
+// Waiting for a stream stands beside it, as with Kineto.
+std::string name_of(const record::DevicePlace& place) {
+    if (place.resource < record::first_sync_resource) return "stream " + std::to_string(place.resource) + " ";
+    return "stream " + std::to_string(place.resource - record::first_sync_resource) + " (sync)";
+}
+
 }  // namespace
 
 bool DeviceRows::wants(const record::Record& record) const {
@@ -67,7 +73,7 @@ uint32_t DeviceRows::track(const record::DevicePlace& place) {
     Track track;
     track.process = process(place);
     track.tid = std::to_string(place.resource);
-    track.name = "stream " + track.tid + " ";
+    track.name = name_of(place);
     track.sort_index = track.tid;
     track.device_type = place.device_type;
     track.device_index = place.device_index;

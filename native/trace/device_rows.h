@@ -24,11 +24,11 @@ public:
     // Device events come in any order and from any thread; whoever calls sorts at the end. False when the
     // session does not want this one, which `thread` told.
     bool write(const record::ThreadRecording& thread, const record::Record& record);
+    uint32_t track(const record::DevicePlace& place);
 
 private:
     bool wants(const record::Record& record) const;
     const std::vector<record::Window>& windows_ns(const record::ThreadRecording& thread);
-    uint32_t track(const record::DevicePlace& place);
     uint32_t process(const record::DevicePlace& place);
 
     const record::Recording& recording_;

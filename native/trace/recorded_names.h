@@ -118,4 +118,29 @@ private:
     IdCache<TextRange> cache_;
 };
 
+// Arguments that are a name themselves, since many events share them; each text once.
+class SharedArgs {
+public:
+    SharedArgs(const record::Recording& recording, CallNames::CleanMembers clean_members, Trace& trace)
+        : recording_(recording), clean_members_(clean_members), trace_(trace) {}
+
+    const TextRange& operator()(uint32_t recorded) {
+        return cache_.get(recorded, [&] { return read(recording_.names(recorded)); });
+    }
+
+private:
+    TextRange read(std::string_view members) {
+        std::string clean(members);
+        if (clean_members_ && !clean_members_(members, {}, clean)) return {};
+        const TextRange range{trace_.args_text.size(), clean.size()};
+        trace_.args_text.append(clean.data(), clean.size());
+        return range;
+    }
+
+    const record::Recording& recording_;
+    CallNames::CleanMembers clean_members_;
+    Trace& trace_;
+    IdCache<TextRange> cache_;
+};
+
 }  // namespace kinetograph::trace

@@ -130,6 +130,14 @@ void RowWriter::write_args(size_t row, std::string_view members) {
     trace_.args_text.append(members.data(), members.size());
 }
 
+void RowWriter::write_members(size_t row, uint32_t members) {
+    if (members == 0) return;
+    const TextRange& shared = shared_args_(members);
+    if (shared.length == 0) return;
+    if (trace_.args.empty()) trace_.args.resize(trace_.size());
+    trace_.args[row] = shared;
+}
+
 std::span<const std::string_view> RowWriter::left_out_of(const Record& record) const {
     if (options_.wanted.input_shapes || !(record.flags & record::flag_input_shapes)) return {};
     return shape_members;

@@ -23,7 +23,8 @@ public:
           trace_(trace),
           names_(recording, trace.strings),
           call_names_(recording, options.clean_members, trace),
-          stack_args_(recording, options.clean_members, trace) {}
+          stack_args_(recording, options.clean_members, trace),
+          shared_args_(recording, options.clean_members, trace) {}
 
     void resize(size_t rows);
     // A new row at the end.
@@ -36,7 +37,11 @@ public:
                           const Clipped& clipped);
     // The line is where the caller stood, 0 when nobody asked.
     void write_call(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint32_t line);
+    // A span that is nobody's call.
+    void write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name);
     void write_args(size_t row, std::string_view members);
+    // Arguments that many events share, by the name id of their text; 0: none.
+    void write_members(size_t row, uint32_t members);
     void write_correlation(size_t row, uint32_t correlation);
     // What stands behind `skipped` bytes of a record's payload.
     void write_payload(size_t row, const record::Record& record, size_t skipped);
@@ -48,7 +53,6 @@ public:
     size_t damaged() const { return damaged_; }
 
 private:
-    void write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name);
     void write_stack(size_t row, uint32_t stack);
     void write_counter_value(size_t row, double value);
     std::span<const std::string_view> left_out_of(const record::Record& record) const;
@@ -59,6 +63,7 @@ private:
     NameMap names_;
     CallNames call_names_;
     StackArgs stack_args_;
+    SharedArgs shared_args_;
     size_t damaged_ = 0;
     std::string clean_;
 };

@@ -57,7 +57,9 @@ public:
     void begin_thread() { spelled_.clear(); }
     // Each record of the recording, thread by thread in the order they were written.
     void see(const record::Record& record) {
-        if (record.kind >= record::RecordKind::stack_sample) see_other_thread(record);
+        if (record.kind >= record::RecordKind::stack_sample &&
+            record.kind <= record::RecordKind::other_thread_name)
+            see_other_thread(record);
     }
     // This thread has recorded calls itself, which say more than the stacks found at the edges of the window.
     void has_own_calls(int32_t tid, OwnCalls calls) { own_calls_[tid] = std::move(calls); }

@@ -40,6 +40,9 @@ __all__ = ["run"]
     help="Memory that a process may use for recording, and the launcher for the trace.",
 )
 @click.option("--activities", metavar="NAMES", help="What to record, separated by commas: cpu,cuda.")
+@click.option(
+    "--cuda", is_flag=True, help="Record CUDA: kernels, copies, calls. The same as --activities cpu,cuda."
+)
 @click.option("--record-shapes", "report_input_shapes", is_flag=True, help="Note the shapes of inputs.")
 @click.option("--profile-memory", is_flag=True, help="Record allocations.")
 @click.option("--with-stack", is_flag=True, help="Give events their Python stack.")
@@ -97,6 +100,7 @@ def run(**options: Any) -> None:
       kinetograph run -o trace.json.gz -m pytest tests
       kinetograph run -c 'import app; app.main()'
       kinetograph run --ring 30 server.py              only the last 30 seconds
+      kinetograph run --cuda train.py                  what the GPU did as well
       mpirun -n 4 kinetograph run -o 'trace-{rank}.json.gz' train.py
 
     Under a launcher such as torchrun, mpirun or srun a name without {rank} or {pid} gets the rank added, so
@@ -108,11 +112,15 @@ def run(**options: Any) -> None:
     from kinetograph.run.output import DEFAULT_OUTPUT, output_path
     from kinetograph.run.program import ProgramRun
     from kinetograph.run.settings import RunSettings
+    from kinetograph.session.availability import require_cuda
 
     path = output_path(options.pop("output") or DEFAULT_OUTPUT)
     report = RunReport(path, options.pop("quiet"), options.pop("top"), options.pop("wait_seconds"))
     program, form = options.pop("program"), options.pop("form")
     parent = options.pop("session_dir")
+    if options.pop("cuda"):
+        require_cuda()
+        options["activities"] = options["activities"] or "cpu,cuda"
     if options["activities"] is not None:
         options["activities"] = tuple(options["activities"].upper().split(","))
     options["min_duration_ns"] = options["min_duration_ns"] or 0

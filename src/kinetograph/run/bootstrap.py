@@ -45,6 +45,7 @@ def start() -> None:
         _begin(_name)
     # First of all functions at exit, and so the last one that is called.
     atexit.register(_end)
+    atexit.register(_bring_in_device_work)
     os.register_at_fork(after_in_child=_begin_in_child)
 
 
@@ -96,6 +97,13 @@ def unrecorded_fork() -> int:
         return os.fork()
     finally:
         _records_forks = True
+
+
+def _bring_in_device_work() -> None:
+    """What devices did lies in their library until it is asked for; of a killed process, the last second."""
+    if _session is not None:
+        with suppress(Exception):
+            _session.flush()
 
 
 def _ask_for_the_name_of_a_worker() -> None:

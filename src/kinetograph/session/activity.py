@@ -38,7 +38,10 @@ ProfilerActivity = ActivityType
 
 def supported_activities() -> frozenset[ActivityType]:
     """The activities that can be recorded here, and are when a session names none."""
-    return frozenset({ActivityType.CPU})
+    from kinetograph.session.cuda_library import why_missing
+
+    cuda = {ActivityType.CUDA} if why_missing() is None else set()
+    return frozenset({ActivityType.CPU, *cuda})
 
 
 def kineto_available() -> bool:

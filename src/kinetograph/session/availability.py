@@ -13,7 +13,7 @@ from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ProfilerConfig
 from kinetograph.session.state import ProfilerState
 
-__all__ = ["require_available", "shortfalls"]
+__all__ = ["require_available", "require_cuda", "shortfalls"]
 
 _USE_KINETO = "use ProfilerState.KINETO, or CPU for host times only"
 
@@ -30,7 +30,6 @@ _MISSING_STATES: Mapping[ProfilerState, str] = {
 
 _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
     ActivityType.XPU: "Intel GPUs come with the PTI part",
-    ActivityType.CUDA: "kernels and CUDA calls come with the CUPTI part",
     ActivityType.HPU: "Gaudi devices come with register_backend",
     ActivityType.MTIA: "MTIA devices come with register_backend",
     ActivityType.PRIVATEUSE1: "custom devices come with register_backend",
@@ -42,7 +41,7 @@ _MISSING_OPTIONS: Mapping[str, str] = {
 }
 
 _MISSING_EXPERIMENTS: Mapping[str, str] = {
-    "profiler_metrics": "hardware metrics of GPUs come with the CUPTI part",
+    "profiler_metrics": "hardware metrics of GPUs come with a later part",
     "performance_events": "CPU performance counters come with a later part",
     "adjust_profiler_step": "fitting ProfilerStep spans to Python calls comes with the call collector",
     "adjust_timestamps": "fitting host spans around device spans comes with register_backend",
@@ -55,10 +54,19 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
         raise UsageError("state is DISABLED, so there is nothing to start", hint=_USE_KINETO)
     _refuse(f"ProfilerState.{config.state.name}", _MISSING_STATES.get(config.state), _USE_KINETO)
     for activity in sorted(activities):
+        if activity is ActivityType.CUDA:
+            require_cuda()
         reason = _MISSING_ACTIVITIES.get(activity)
         _refuse(f"ActivityType.{activity.name}", reason, "ask for kg.supported_activities() only")
     _refuse_switched_on(config, _MISSING_OPTIONS)
     _refuse_switched_on(config.experimental_config, _MISSING_EXPERIMENTS)
+
+
+def require_cuda() -> None:
+    """Raise unless CUDA can be recorded here."""
+    from kinetograph.session.cuda_library import why_missing
+
+    _refuse("ActivityType.CUDA", why_missing(), "kinetograph doctor says what is there")
 
 
 def shortfalls(config: ProfilerConfig) -> tuple[str, ...]:

@@ -80,7 +80,10 @@ def _cupti() -> Feature:
     library = _find_library("libcupti.so")
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
-    return Feature("cupti", False, f"{library}, but recording with it comes with the CUPTI part")
+    from kinetograph.session.cuda_library import why_missing
+
+    reason = why_missing()
+    return Feature("cupti", reason is None, library if reason is None else f"{library}, but {reason}")
 
 
 def _markers(name: str, distribution: str) -> Feature:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
@@ -22,7 +22,11 @@ from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOption
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
+from kinetograph.session.state import ProfilerState
 from kinetograph.trace import RecordScope, Trace
+
+if TYPE_CHECKING:
+    from kinetograph.session.cuda import CudaUse
 
 __all__ = ["PostProcess", "Session", "describe"]
 
@@ -59,6 +63,8 @@ class Session:
         self._scopes = scopes
         self._post_process = post_process
         self._calls: call_collector.Use | None = None
+        self._cuda: CudaUse | None = None
+        self._no_cuda: str | None = None
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
@@ -100,8 +106,16 @@ class Session:
         directory = config.recording.usable_directory()
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
-        number = _start_native(config.recording, directory, all_threads, starts_paused)
+        # First, so that attaching to CUDA, which takes time, is not part of what is recorded.
+        cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
+        try:
+            number = _start_native(config.recording, directory, all_threads, starts_paused)
+        except BaseException:
+            if cuda is not None:
+                cuda.release()
+            raise
         session = cls(number, config, chosen, mask, post_process, exit_path)
+        session._cuda = cuda
         session.all_threads = all_threads
         session.has_begun = not starts_paused
         session._count_shapes(1)
@@ -127,11 +141,19 @@ class Session:
 
         What is open stays known, so a scope across the pause is one event. The trace tells of the pause.
         """
-        return self._process == os.getpid() and _native.pause_session(self._number)
+        if self._process != os.getpid():
+            return False
+        self.flush()
+        return _native.pause_session(self._number)
 
     def resume(self) -> bool:
         self.has_begun = True
         return self._process == os.getpid() and _native.resume_session(self._number)
+
+    def flush(self) -> None:
+        """Bring in what devices have done so far; what the host does needs no flush. It may wait for them."""
+        if self._cuda is not None and self._process == os.getpid():
+            self._cuda.flush()
 
     def stop(self) -> Trace:
         """End the window and build its trace. The second call is an error."""
@@ -149,6 +171,8 @@ class Session:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""
         if self._calls is not None:
             self._calls.look_around()
+        self.flush()
+        self._no_cuda = None if self._cuda is None else self._cuda.shortfall()
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
@@ -158,6 +182,8 @@ class Session:
             input_shapes=self._config.report_input_shapes,
             stacks=self._config.wants_scope_stacks,
             samples=self._wants_samples,
+            device_work=self._cuda is not None,
+            device_waits=self._cuda is not None and self._cuda.synchronization,
             functions=self._calls is not None and (self._calls.traces or self._calls.samples),
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
@@ -176,6 +202,8 @@ class Session:
         self._forget()
 
     def _forget(self) -> None:
+        if self._cuda is not None:
+            self._cuda.release()
         call_collector.release_calls(self._calls)
         self._callback_errors.close()
         self._count_shapes(-1)
@@ -249,6 +277,8 @@ class Session:
             trace.metadata["distributedInfo"] = distributed
         for kind, sentence in self._calls.notes() if self._calls is not None else ():
             trace.add_note(kind, sentence)
+        if self._no_cuda is not None:
+            trace.add_note("cuda", self._no_cuda)
         if not self._activities:
             trace.add_note("activities", "no activity was chosen, so nothing is recorded")
         for sentence in self._callback_errors.close():
@@ -264,6 +294,19 @@ def describe(trace: Trace, config: ProfilerConfig) -> None:
             trace.metadata[key] = 1
     for sentence in shortfalls(config):
         trace.add_note("partial", sentence)
+
+
+def _wants_cuda(config: ProfilerConfig, activities: frozenset[ActivityType]) -> bool:
+    return ActivityType.CUDA in activities and config.state is not ProfilerState.CPU
+
+
+def _cuda_use(config: ProfilerConfig) -> CudaUse:
+    from kinetograph.session.cuda import CudaUse
+
+    return CudaUse(
+        synchronization=config.experimental_config.enable_cuda_sync_events,
+        crash_safe=config.recording.crash_safe,
+    )
 
 
 def _distributed_info() -> dict[str, Any] | None:

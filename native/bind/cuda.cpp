@@ -1,0 +1,51 @@
+#include "bind/cuda.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/gil.h"
+#include "collect/cupti/collector.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace kinetograph::bind {
+
+namespace {
+
+uint64_t start_cuda(bool synchronization, bool whole_graphs, bool crash_safe,
+                    std::vector<std::string> libraries) {
+    const WithoutGil unlocked;
+    return collect::start_cuda({synchronization, whole_graphs, crash_safe, std::move(libraries)});
+}
+
+// May wait for the GPU, and CUPTI's callbacks for nobody.
+void flush_cuda(bool may_wait) {
+    const WithoutGil unlocked;
+    collect::flush_cuda(may_wait);
+}
+
+void stop_cuda(uint64_t use) {
+    const WithoutGil unlocked;
+    collect::stop_cuda(use);
+}
+
+nb::tuple cuda_status() {
+    const collect::CudaStatus status = collect::cuda_status();
+    return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
+}
+
+}  // namespace
+
+void bind_cuda(nb::module_& module) {
+    // Now, and not in the first session: that may be one of a forked child, begun in a handler of the fork.
+    collect::prepare_cuda();
+    module.def("start_cuda", &start_cuda, "synchronization"_a, "whole_graphs"_a, "crash_safe"_a,
+               "libraries"_a);
+    module.def("flush_cuda", &flush_cuda, "may_wait"_a);
+    module.def("stop_cuda", &stop_cuda, "use"_a);
+    module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
+    module.def("cuda_is_mapped", &collect::cuda_is_mapped);
+}
+
+}  // namespace kinetograph::bind

@@ -1,0 +1,231 @@
+#include "collect/cupti/attachment.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "collect/cupti/calls.h"
+
+namespace kinetograph::collect::cupti {
+
+namespace {
+
+// CUPTI's buffer callbacks carry no pointer of ours. One attachment serves the process.
+std::atomic<Attachment*> current{nullptr};
+
+// Older ones crashed when CUDA graphs met a CUPTI that had been let go of and taken up again.
+constexpr uint32_t first_safe_to_finalize = 24;  // CUDA 12.6
+
+constexpr CUpti_ActivityKind always[] = {
+    CUPTI_ACTIVITY_KIND_MEMCPY,  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,  CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_JIT,
+};
+constexpr CUpti_ActivityKind on_request_only[] = {
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+
+constexpr uint32_t runtime_begins[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000,
+                                       CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000,
+                                       CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCaptureToGraph_v12030,
+                                       CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCaptureToGraph_ptsz_v12030};
+constexpr uint32_t runtime_ends[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000,
+                                     CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_ptsz_v10000};
+constexpr uint32_t driver_begins[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
+                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
+                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
+                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz};
+constexpr uint32_t driver_ends[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
+                                    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
+
+template <size_t count>
+bool holds(const uint32_t (&list)[count], uint32_t wanted) {
+    return std::find(list, list + count, wanted) != list + count;
+}
+
+void count_capture(std::atomic<int>& captures, bool begins, bool ends) {
+    if (begins) captures.fetch_add(1, std::memory_order_relaxed);
+    // One that began before we came ends, too.
+    if (ends && captures.fetch_sub(1, std::memory_order_relaxed) <= 0)
+        captures.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t timestamp() {
+    return base::ticks();
+}
+
+}  // namespace
+
+// ---- callbacks
+
+void Attachment::on_request(uint8_t** buffer, size_t* size, size_t* most_records) {
+    Attachment* attachment = current.load(std::memory_order_acquire);
+    *buffer = attachment ? attachment->buffers_.request() : nullptr;
+    *size = *buffer ? Buffers::buffer_bytes : 0;
+    *most_records = 0;  // as many as fit
+}
+
+void Attachment::on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t, size_t valid) {
+    Attachment* attachment = current.load(std::memory_order_acquire);
+    if (!attachment) return;
+    size_t dropped = 0;
+    if (attachment->cupti_.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS && dropped != 0)
+        attachment->dropped_.fetch_add(dropped, std::memory_order_relaxed);
+    if (buffer) attachment->buffers_.complete(buffer, valid);
+}
+
+void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId callback,
+                         const void* data) {
+    if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (call.callbackSite != CUPTI_API_EXIT) return;
+    auto& attachment = *static_cast<Attachment*>(self);
+    attachment.see_capture(domain, callback, call);
+    if (attachment.is_leaving_.load(std::memory_order_relaxed)) attachment.let_go();
+}
+
+void Attachment::see_capture(CUpti_CallbackDomain domain, uint32_t callback, const CUpti_CallbackData& data) {
+    // cudaError_t and CUresult are both an int, and 0 is success.
+    const bool succeeded =
+        data.functionReturnValue && *static_cast<const int*>(data.functionReturnValue) == 0;
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+        count_capture(runtime_captures_, succeeded && holds(runtime_begins, callback),
+                      holds(runtime_ends, callback));
+    else
+        count_capture(driver_captures_, succeeded && holds(driver_begins, callback),
+                      holds(driver_ends, callback));
+}
+
+// At the exit of a call, which is where CUPTI can be left. A session that starts meanwhile holds the lock and
+// goes on with what is there.
+void Attachment::let_go() {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || !is_leaving_.load(std::memory_order_relaxed) || is_capturing()) return;
+    is_leaving_.store(false, std::memory_order_relaxed);
+    cupti_.finalize();
+    subscriber_ = nullptr;
+}
+
+// ---- attaching
+
+// Subscribing comes first: who cannot do that must not touch the callbacks, for they are the other tool's.
+std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& calls) {
+    if (is_attached_) {
+        add_kinds(kinds);
+        return {};
+    }
+    is_leaving_.store(false, std::memory_order_relaxed);
+    runtime_captures_ = driver_captures_ = 0;
+    std::string reason = subscribe();
+    if (!reason.empty()) return reason;
+    current.store(this, std::memory_order_release);
+    reason = configure(kinds, calls);
+    is_attached_ = reason.empty();
+    if (!is_attached_) {
+        disable_all();
+        cupti_.unsubscribe(subscriber_);
+        subscriber_ = nullptr;
+    }
+    return reason;
+}
+
+// With what is left of an earlier session, if CUPTI still knows it: another tool may have ended it meanwhile.
+std::string Attachment::subscribe() {
+    if (subscriber_ && cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
+        cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS)
+        return {};
+    const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, this);
+    if (result == CUPTI_SUCCESS) return {};
+    subscriber_ = nullptr;
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+        return "another tool (torch.profiler, Nsight, ...) uses CUPTI, which allows only one";
+    return "CUPTI cannot be used: " + describe(cupti_, result);
+}
+
+std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& calls) {
+    uint8_t on = 1;
+    size_t size = sizeof on;
+    cupti_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on);
+    CUptiResult result = cupti_.register_callbacks(on_request, on_complete);
+    if (result != CUPTI_SUCCESS) return "CUPTI takes no buffers: " + describe(cupti_, result);
+    cupti_.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    // Before any kind is on. Refused, records carry CLOCK_REALTIME, which the decoder tells apart.
+    uses_ticks_ = cupti_.register_timestamp && cupti_.register_timestamp(timestamp) == CUPTI_SUCCESS;
+    result = enable(kinds);
+    if (result != CUPTI_SUCCESS) return "CUPTI records no kernels: " + describe(cupti_, result);
+    calls.silence_others(cupti_);
+    watch_captures();
+    return {};
+}
+
+// Without kernels there is no sense in the rest; all others may be missing in some version.
+CUptiResult Attachment::enable(const WantedKinds& kinds) {
+    // It tells of contexts that exist already, too.
+    if (cupti_.enable_and_dump)
+        cupti_.enable_and_dump(CUPTI_ACTIVITY_KIND_CONTEXT);
+    else
+        cupti_.enable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    const CUptiResult result = cupti_.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    if (result != CUPTI_SUCCESS) return result;
+    for (const CUpti_ActivityKind kind : always) cupti_.enable(kind);
+    enabled_ = {};
+    add_kinds(kinds);
+    return CUPTI_SUCCESS;
+}
+
+void Attachment::add_kinds(const WantedKinds& kinds) {
+    if (kinds.synchronization && !enabled_.synchronization) {
+        if (cupti_.event_timestamps) cupti_.event_timestamps(1);
+        cupti_.enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+        cupti_.enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+    }
+    if (kinds.whole_graphs && !enabled_.whole_graphs) cupti_.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    enabled_ = {enabled_.synchronization || kinds.synchronization,
+                enabled_.whole_graphs || kinds.whole_graphs};
+}
+
+void Attachment::disable_all() {
+    cupti_.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    cupti_.disable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    for (const CUpti_ActivityKind kind : always) cupti_.disable(kind);
+    for (const CUpti_ActivityKind kind : on_request_only) cupti_.disable(kind);
+}
+
+void Attachment::watch_captures() {
+    const auto watch = [this](CUpti_CallbackDomain domain, const auto& callbacks) {
+        for (const uint32_t callback : callbacks) cupti_.enable_callback(1, subscriber_, domain, callback);
+    };
+    watch(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_begins);
+    watch(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_ends);
+    watch(CUPTI_CB_DOMAIN_DRIVER_API, driver_begins);
+    watch(CUPTI_CB_DOMAIN_DRIVER_API, driver_ends);
+}
+
+bool Attachment::is_capturing() const {
+    return runtime_captures_.load(std::memory_order_relaxed) > 0 ||
+           driver_captures_.load(std::memory_order_relaxed) > 0;
+}
+
+bool Attachment::flush(bool all) {
+    return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
+}
+
+// ---- leaving
+
+void Attachment::detach() {
+    if (!is_attached_) return;
+    is_attached_ = false;
+    disable_all();
+    flush(true);
+    if (cupti_.version < first_safe_to_finalize) return;  // stays subscribed, with everything off
+    is_leaving_.store(true, std::memory_order_relaxed);
+    cupti_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API);
+    cupti_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API);
+}
+
+void Attachment::give_up() {
+    is_attached_ = false;
+    buffers_.abandon_outstanding();
+}
+
+}  // namespace kinetograph::collect::cupti

@@ -1,0 +1,78 @@
+// Our part in CUPTI: subscribed, with kinds of records switched on, or out of its way.
+//
+// Whoever uses it holds the collector's lock. CUPTI's callbacks come in threads of the program and take no
+// lock that they would have to wait for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "collect/cupti/buffers.h"
+#include "collect/cupti/library.h"
+
+namespace kinetograph::collect::cupti {
+
+struct WantedKinds {
+    bool synchronization = false;
+    bool whole_graphs = false;
+    bool operator==(const WantedKinds&) const = default;
+};
+
+class WantedCalls;
+
+class Attachment {
+public:
+    // `mutex` is the collector's.
+    Attachment(const Cupti& cupti, Buffers& buffers, std::mutex& mutex)
+        : cupti_(cupti), buffers_(buffers), mutex_(mutex) {}
+
+    // Empty, or the reason why not: then everything is as if it had not been tried.
+    std::string attach(const WantedKinds& kinds, const WantedCalls& calls);
+    bool is_attached() const { return is_attached_; }
+    // Asks for more than before.
+    void add_kinds(const WantedKinds& kinds);
+
+    // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.
+    bool flush(bool all);
+    // Everything off. CUPTI is let go of when the program next returns from a call, where that is safe: until
+    // then it would cost the program some time in each call.
+    void detach();
+    // Another tool has taken our place: touch nothing of CUPTI.
+    void give_up();
+
+    // Whether a capture is under way that began while we were attached.
+    bool is_capturing() const;
+    // Records that CUPTI lost for want of buffers, since the last time this was asked.
+    uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
+    // CUPTI's records carry our ticks.
+    bool uses_ticks() const { return uses_ticks_; }
+
+private:
+    static void on_request(uint8_t** buffer, size_t* size, size_t* most_records);
+    static void on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
+    static void on_call(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId callback, const void* data);
+
+    std::string subscribe();
+    std::string configure(const WantedKinds& kinds, const WantedCalls& calls);
+    CUptiResult enable(const WantedKinds& kinds);
+    void disable_all();
+    void watch_captures();
+    void see_capture(CUpti_CallbackDomain domain, uint32_t callback, const CUpti_CallbackData& data);
+    void let_go();
+
+    const Cupti& cupti_;
+    Buffers& buffers_;
+    std::mutex& mutex_;
+    CUpti_SubscriberHandle subscriber_ = nullptr;
+    WantedKinds enabled_;
+    bool is_attached_ = false;
+    bool uses_ticks_ = false;
+    std::atomic<bool> is_leaving_{false};
+    std::atomic<uint64_t> dropped_{0};
+    // The runtime's calls are made of the driver's, so that a capture may be seen in both.
+    std::atomic<int> runtime_captures_{0}, driver_captures_{0};
+};
+
+}  // namespace kinetograph::collect::cupti

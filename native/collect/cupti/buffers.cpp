@@ -1,0 +1,107 @@
+#include "collect/cupti/buffers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace kinetograph::collect::cupti {
+
+Buffers::Node* Buffers::make_node() noexcept {
+    if (made_ == most_buffers) return nullptr;
+    void* memory = std::aligned_alloc(alignof(Node), sizeof(Node) + buffer_bytes);
+    if (!memory) return nullptr;
+    Node* node = new (memory) Node;
+    std::memset(data_of(node), 0, buffer_bytes);
+    node->owner = this;
+    all_[made_++] = node;
+    return node;
+}
+
+uint8_t* Buffers::request() noexcept {
+    std::lock_guard lock(mutex_);
+    Node* node = free_;
+    if (node)
+        free_ = node->next;
+    else
+        node = make_node();
+    if (!node) return nullptr;
+    node->next = nullptr;
+    node->is_outstanding = true;
+    ++outstanding_;
+    return data_of(node);
+}
+
+bool Buffers::is_ours(const uint8_t* data) const {
+    return std::any_of(all_, all_ + made_, [&](Node* node) { return data_of(node) == data; });
+}
+
+void Buffers::complete(uint8_t* data, size_t valid_bytes) noexcept {
+    {
+        std::lock_guard lock(mutex_);
+        if (!is_ours(data) || !node_of(data)->is_outstanding) return;
+        Node* node = node_of(data);
+        node->is_outstanding = false;
+        node->valid_bytes = std::min(valid_bytes, buffer_bytes);
+        node->next = nullptr;
+        (last_filled_ ? last_filled_->next : first_filled_) = node;
+        last_filled_ = node;
+        --outstanding_;
+    }
+    changed_.notify_one();
+}
+
+Buffers::Filled Buffers::take(int wait_ms) {
+    std::unique_lock lock(mutex_);
+    const uint64_t wakes = wakes_;
+    changed_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                      [&] { return first_filled_ != nullptr || wakes_ != wakes; });
+    Node* node = first_filled_;
+    if (!node) return {};
+    first_filled_ = node->next;
+    if (!first_filled_) last_filled_ = nullptr;
+    ++decoding_;
+    return {data_of(node), node->valid_bytes};
+}
+
+void Buffers::give_back(const Filled& filled) {
+    std::memset(filled.data, 0, buffer_bytes);
+    {
+        std::lock_guard lock(mutex_);
+        Node* node = node_of(filled.data);
+        node->next = free_;
+        free_ = node;
+        --decoding_;
+    }
+    decoded_.notify_all();
+}
+
+void Buffers::wake() {
+    {
+        std::lock_guard lock(mutex_);
+        ++wakes_;
+    }
+    changed_.notify_one();
+}
+
+void Buffers::wait_until_decoded() {
+    std::unique_lock lock(mutex_);
+    decoded_.wait(lock, [this] { return !first_filled_ && decoding_ == 0; });
+}
+
+size_t Buffers::outstanding() const {
+    std::lock_guard lock(mutex_);
+    return outstanding_;
+}
+
+void Buffers::abandon_outstanding() {
+    std::lock_guard lock(mutex_);
+    Node** kept = all_;
+    for (size_t i = 0; i < made_; ++i)
+        if (!all_[i]->is_outstanding) *kept++ = all_[i];
+    made_ = size_t(kept - all_);
+    outstanding_ = 0;
+}
+
+}  // namespace kinetograph::collect::cupti

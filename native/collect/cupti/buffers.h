@@ -1,0 +1,69 @@
+// The memory that CUPTI writes records to, on its way from us to CUPTI and back.
+//
+// The two callbacks run in threads of the program, under CUPTI's locks: they never allocate once the pool has
+// grown, take no lock but this one, and take it only to move a pointer.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace kinetograph::collect::cupti {
+
+class Buffers {
+public:
+    static constexpr size_t buffer_bytes = size_t(1) << 20;
+    static constexpr size_t most_buffers = 256;
+
+    struct Filled {
+        uint8_t* data = nullptr;
+        size_t valid_bytes = 0;
+        explicit operator bool() const { return data != nullptr; }
+    };
+
+    // For CUPTI: zeroed memory, or nullptr at the ceiling. Then it drops records and counts them.
+    uint8_t* request() noexcept;
+    // For CUPTI. One that it has from somebody else is left alone.
+    void complete(uint8_t* data, size_t valid_bytes) noexcept;
+
+    // For the decoder: the oldest filled one, or none after about `wait_ms`, or when `wake` is called.
+    Filled take(int wait_ms);
+    // Zeroes it, as CUPTI expects buffers to be.
+    void give_back(const Filled& filled);
+    void wake();
+
+    // Until every filled buffer has been taken and given back.
+    void wait_until_decoded();
+    // Buffers that CUPTI has now.
+    size_t outstanding() const;
+    // Those that CUPTI has will not come back, since others are in our place: theirs from now on.
+    void abandon_outstanding();
+
+private:
+    // Stands in front of the data.
+    struct alignas(64) Node {
+        Node* next = nullptr;
+        Buffers* owner = nullptr;
+        size_t valid_bytes = 0;
+        bool is_outstanding = false;
+    };
+    static Node* node_of(uint8_t* data) { return reinterpret_cast<Node*>(data) - 1; }
+    static uint8_t* data_of(Node* node) { return reinterpret_cast<uint8_t*>(node + 1); }
+    bool is_ours(const uint8_t* data) const;
+    Node* make_node() noexcept;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;  // for the decoder
+    std::condition_variable decoded_;  // for those who wait for it
+    Node* free_ = nullptr;
+    Node* first_filled_ = nullptr;
+    Node* last_filled_ = nullptr;
+    Node* all_[most_buffers] = {};
+    size_t made_ = 0;
+    size_t outstanding_ = 0;
+    size_t decoding_ = 0;
+    uint64_t wakes_ = 0;
+};
+
+}  // namespace kinetograph::collect::cupti

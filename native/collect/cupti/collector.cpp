@@ -1,0 +1,250 @@
+#include "collect/cupti/collector.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+#include "base/fork.h"
+#include "collect/cupti/attachment.h"
+#include "collect/cupti/decoder.h"
+#include "collect/cupti/synchronize.h"
+#include "record/recorder.h"
+
+namespace kinetograph::collect {
+
+namespace {
+
+using cupti::Attachment;
+using cupti::Buffers;
+using cupti::Cupti;
+using cupti::DecoderThread;
+using cupti::Driver;
+using cupti::RecordDecoder;
+
+constexpr int waiting_ms = 5;  // between two looks whether the program has initialised CUDA
+constexpr int attached_ms = 1000;
+
+constexpr std::string_view taken_over =
+    "another tool took CUPTI over while this session ran; what the GPU did since then is not here";
+constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
+constexpr std::string_view still_running =
+    "pieces of GPU work were launched by other threads while this session ended, and are not here";
+constexpr std::string_view not_waited =
+    "a stream was being captured at the end, so that GPU work still running then is not here";
+
+// One per process. Never destroyed, since CUPTI may call back until the very end.
+class CudaCollector {
+public:
+    uint64_t start(const CudaOptions& options);
+    void flush(bool may_wait);
+    void stop(uint64_t use);
+    CudaStatus status();
+
+    std::mutex& mutex() { return mutex_; }
+
+private:
+    cupti::WantedKinds wanted_kinds() const;
+    bool is_crash_safe() const;
+    int look_around();
+    void try_to_attach();
+    void open();
+    void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
+    void tell_how_it_went(bool waited);
+    void flush_attached(bool may_wait);
+    bool is_taken_over(bool waited, uint64_t synchronizations_before, bool flushed);
+
+    std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
+    std::mutex flush_mutex_;  // one flush, start or stop at a time; taken before mutex_
+    std::map<uint64_t, CudaOptions> uses_;
+    uint64_t next_use_ = 1;
+    CudaState state_ = CudaState::off;
+    std::string reason_;
+    const Driver* driver_ = nullptr;
+    const Cupti* cupti_ = nullptr;
+    Buffers buffers_;
+    std::unique_ptr<RecordDecoder> decoder_;
+    std::unique_ptr<Attachment> attachment_;
+    std::unique_ptr<DecoderThread> thread_;
+    std::string properties_;
+    int driver_version_ = 0;
+};
+
+CudaCollector* collector = nullptr;
+
+cupti::WantedKinds CudaCollector::wanted_kinds() const {
+    cupti::WantedKinds kinds;
+    for (const auto& [use, options] : uses_) {
+        kinds.synchronization |= options.synchronization;
+        kinds.whole_graphs |= options.whole_graphs;
+    }
+    return kinds;
+}
+
+bool CudaCollector::is_crash_safe() const {
+    for (const auto& [use, options] : uses_)
+        if (options.crash_safe) return true;
+    return false;
+}
+
+uint64_t CudaCollector::start(const CudaOptions& options) {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    uint64_t use = 0;
+    {
+        std::lock_guard lock(mutex_);
+        use = next_use_++;
+        uses_[use] = options;
+        if (state_ == CudaState::attached)
+            attachment_->add_kinds(wanted_kinds());
+        else
+            state_ = CudaState::waiting;
+        if (!thread_) thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return look_around(); });
+        if (decoder_) thread_->use(decoder_.get());
+    }
+    look_around();
+    return use;
+}
+
+// The program may initialise CUDA at any time; then we follow. In milliseconds, when to look again.
+int CudaCollector::look_around() {
+    std::lock_guard lock(mutex_);
+    if (state_ == CudaState::attached && is_crash_safe()) attachment_->flush(false);
+    if (state_ != CudaState::waiting) return attached_ms;
+    driver_ = cupti::initialised_driver();
+    if (driver_) try_to_attach();
+    return state_ == CudaState::waiting ? waiting_ms : attached_ms;
+}
+
+void CudaCollector::try_to_attach() {
+    try {
+        if (!cupti_) open();
+        reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
+    } catch (const std::exception& error) {
+        reason_ = error.what();
+    }
+    state_ = reason_.empty() ? CudaState::attached : CudaState::refused;
+}
+
+void CudaCollector::open() {
+    std::vector<std::string> libraries;
+    for (const auto& [use, options] : uses_)
+        libraries.insert(libraries.end(), options.libraries.begin(), options.libraries.end());
+    const Cupti& opened = cupti::open_cupti(libraries);
+    std::vector<cupti::Device> devices = cupti::find_devices(*driver_);
+    properties_ = cupti::properties_json(devices);
+    driver_->driver_version(&driver_version_);
+    decoder_ = std::make_unique<RecordDecoder>(opened, std::move(devices));
+    attachment_ = std::make_unique<Attachment>(opened, buffers_, mutex_);
+    cupti_ = &opened;
+    if (thread_) thread_->use(decoder_.get());
+}
+
+void CudaCollector::tell(std::string_view kind, std::string_view text, uint64_t count) {
+    thread_->tell(
+        [&](record::ThreadBuffer& thread) { cupti::tell_note(thread, kind, text, uint32_t(count)); });
+}
+
+// While CUPTI flushes, its callbacks come: our lock is not held then.
+void CudaCollector::flush(bool may_wait) {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    if (!thread_) return;
+    look_around();
+    if (status().state == CudaState::attached) flush_attached(may_wait);
+    const CudaStatus now = status();
+    if (now.state == CudaState::refused) tell("cuda", now.reason);
+}
+
+void CudaCollector::flush_attached(bool may_wait) {
+    const uint64_t before = decoder_->synchronizations();
+    const bool waited = may_wait && !attachment_->is_capturing() && cupti::wait_for_devices(*driver_);
+    const bool flushed = attachment_->flush(waited);
+    buffers_.wait_until_decoded();
+    tell_how_it_went(waited);
+    if (!is_taken_over(waited, before, flushed)) return;
+    std::lock_guard lock(mutex_);
+    attachment_->give_up();
+    state_ = CudaState::refused;
+    reason_ = taken_over;
+}
+
+// Somebody who registers callbacks of its own gets the records instead of us, and nobody is told.
+bool CudaCollector::is_taken_over(bool waited, uint64_t synchronizations_before, bool flushed) {
+    if (!flushed) return true;
+    if (!waited) return false;
+    return decoder_->synchronizations() == synchronizations_before && buffers_.outstanding() != 0;
+}
+
+void CudaCollector::tell_how_it_went(bool waited) {
+    thread_->tell([this](record::ThreadBuffer& thread) {
+        cupti::tell_metadata(thread, "deviceProperties", properties_);
+        cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
+        cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
+    });
+    if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
+    if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
+    if (!waited && attachment_->is_capturing()) tell("cuda", not_waited);
+}
+
+void CudaCollector::stop(uint64_t use) {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    {
+        std::lock_guard lock(mutex_);
+        uses_.erase(use);
+        if (!uses_.empty()) return;
+        if (state_ == CudaState::attached) attachment_->detach();
+        state_ = CudaState::off;
+    }
+    if (!thread_) return;
+    thread_->stop();
+    thread_.reset();
+}
+
+CudaStatus CudaCollector::status() {
+    std::lock_guard lock(mutex_);
+    CudaStatus status{state_, reason_, {}, 0, 0};
+    if (!cupti_) return status;
+    status.library = cupti_->path;
+    status.version = cupti_->version;
+    status.records = decoder_->records();
+    return status;
+}
+
+}  // namespace
+
+// A forked child has neither the thread nor a CUDA that could be used: it starts with a collector of its own,
+// and leaves what it inherited alone.
+void prepare_cuda() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        record::Recorder::instance();  // its handlers first, so that ours run before them at a fork
+        collector = new CudaCollector;
+        base::on_fork([] { collector->mutex().lock(); }, [] { collector->mutex().unlock(); },
+                      [] { collector = new CudaCollector; });
+    });
+}
+
+uint64_t start_cuda(const CudaOptions& options) {
+    prepare_cuda();
+    return collector->start(options);
+}
+
+void flush_cuda(bool may_wait) {
+    prepare_cuda();
+    collector->flush(may_wait);
+}
+
+void stop_cuda(uint64_t use) {
+    prepare_cuda();
+    collector->stop(use);
+}
+
+CudaStatus cuda_status() {
+    prepare_cuda();
+    return collector->status();
+}
+
+bool cuda_is_mapped() {
+    return cupti::driver_is_mapped();
+}
+
+}  // namespace kinetograph::collect

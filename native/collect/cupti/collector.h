@@ -1,0 +1,53 @@
+// GPU work and calls into CUDA, for all sessions that want them. Every function may be called from any
+// thread, needs no Python, and may wait for the GPU: call them without the GIL.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/visibility.h"
+
+namespace kinetograph::collect {
+
+struct CudaOptions {
+    bool synchronization = false;  // waiting for streams and events, and the events themselves
+    bool whole_graphs = false;  // one event for each launch of a graph, instead of one for each of its nodes
+    bool crash_safe = false;    // what is complete is brought in every second, and not only at the end
+    std::vector<std::string> libraries;  // where libcupti may be, best first; one that is mapped already wins
+};
+
+// Numbers reach Python.
+enum class CudaState : int {
+    off = 0,
+    waiting = 1,  // for the program to initialise CUDA
+    attached = 2,
+    refused = 3,   // `reason` says why
+    not_built = 4  // without the headers of CUPTI
+};
+
+struct CudaStatus {
+    CudaState state = CudaState::off;
+    std::string reason;
+    std::string library;   // path of libcupti, once it was opened
+    uint32_t version = 0;  // of its API
+    uint64_t records = 0;  // decoded since the process began
+};
+
+// Once, before the first session and outside of any fork handler: it registers some itself.
+KINETOGRAPH_API void prepare_cuda();
+
+// Begins to collect, now or when the program has initialised CUDA. The number is for stop_cuda.
+KINETOGRAPH_API uint64_t start_cuda(const CudaOptions& options);
+// Brings everything that the GPU has done into the buffers of the recorder, and tells notes. It waits for
+// work that is still running, unless a stream is known to be captured or `may_wait` is false: waiting would
+// break the capture.
+KINETOGRAPH_API void flush_cuda(bool may_wait);
+// The last one detaches. Flush before the session stops, then call this.
+KINETOGRAPH_API void stop_cuda(uint64_t use);
+
+KINETOGRAPH_API CudaStatus cuda_status();
+// Whether the driver is loaded into this process.
+KINETOGRAPH_API bool cuda_is_mapped();
+
+}  // namespace kinetograph::collect

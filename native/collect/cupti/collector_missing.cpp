@@ -1,0 +1,27 @@
+// Stands in for the collector where the headers of CUPTI were not found.
+#include "collect/cupti/collector.h"
+
+namespace kinetograph::collect {
+
+void prepare_cuda() {}
+
+uint64_t start_cuda(const CudaOptions&) {
+    return 0;
+}
+
+void flush_cuda(bool) {}
+
+void stop_cuda(uint64_t) {}
+
+CudaStatus cuda_status() {
+    CudaStatus status;
+    status.state = CudaState::not_built;
+    status.reason = "built without the headers of CUPTI";
+    return status;
+}
+
+bool cuda_is_mapped() {
+    return false;
+}
+
+}  // namespace kinetograph::collect

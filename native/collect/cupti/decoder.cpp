@@ -1,0 +1,274 @@
+#include "collect/cupti/decoder.h"
+
+#include <algorithm>
+
+#include "collect/cupti/members.h"
+#include "collect/cupti/record_names.h"
+#include "collect/cupti/walker.h"
+#include "record/recorder.h"
+
+namespace kinetograph::collect::cupti {
+
+namespace {
+
+using record::Category;
+using record::DevicePlace;
+using record::Record;
+using record::RecordKind;
+using record::ThreadBuffer;
+
+constexpr uint8_t cuda_device = 1;  // DeviceType::CUDA
+constexpr size_t most_events_known = 1'000'000;
+
+uint32_t intern(std::string_view text) {
+    return record::Recorder::instance().intern(text);
+}
+
+DevicePlace place_of(uint32_t device, int64_t stream) {
+    return {cuda_device, {}, int32_t(device), stream};
+}
+
+PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t graph, uint64_t node) {
+    return {device, context, stream, graph, node};
+}
+
+// A record, its struct, and perhaps a text.
+void append_struct(ThreadBuffer& thread, Record record, const void* details, size_t bytes,
+                   std::string_view text) {
+    const uint32_t length = uint32_t(text.size());
+    const size_t text_bytes = length ? sizeof length + length : 0;
+    record.payload = uint16_t((bytes + text_bytes + record::unit_bytes - 1) / record::unit_bytes);
+    Record* room = record::room_for(thread, 1U + record.payload);
+    if (!room) return;
+    *room = record;
+    auto* behind = reinterpret_cast<std::byte*>(room + 1);
+    std::memcpy(behind, details, bytes);
+    if (length) std::memcpy(behind + bytes, &length, sizeof length);
+    if (length) std::memcpy(behind + bytes + sizeof length, text.data(), length);
+    record::publish(thread, 1U + record.payload);
+}
+
+}  // namespace
+
+bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) {
+    shapes_.forget_if_gone();
+    clock_.anchor();
+    uint64_t count = 0;
+    const bool is_whole =
+        walk(cupti_, sizes_, filled.data, filled.valid_bytes, [&](const uint8_t* record, size_t bytes) {
+            ++count;
+            decode_record(thread, record, bytes);
+        });
+    records_.fetch_add(count, std::memory_order_relaxed);
+    return is_whole;
+}
+
+void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, size_t bytes) {
+    switch (kind_of(record)) {
+        case CUPTI_ACTIVITY_KIND_KERNEL:
+        case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+            return add_kernel(thread, view<CUpti_ActivityKernel10>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_MEMCPY:
+            return add_copy(thread, view<CUpti_ActivityMemcpy6>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_MEMCPY2:
+            return add_peer_copy(thread, view<CUpti_ActivityMemcpyPtoP4>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_MEMSET:
+            return add_set(thread, view<CUpti_ActivityMemset4>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+            return add_graph(thread, view<CUpti_ActivityGraphTrace2>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_RUNTIME:
+        case CUPTI_ACTIVITY_KIND_DRIVER:
+            return add_call(thread, view<CUpti_ActivityAPI>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+            return add_synchronization(thread, view<CUpti_ActivitySynchronization2>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+            return add_event(thread, view<CUpti_ActivityCudaEvent2>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_OVERHEAD:
+            return add_overhead(thread, view<CUpti_ActivityOverhead3>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_JIT:
+            return add_compilation(thread, view<CUpti_ActivityJit2>(record, bytes), bytes);
+        case CUPTI_ACTIVITY_KIND_CONTEXT: {
+            const auto context = view<CUpti_ActivityContext3>(record, bytes);
+            devices_[context.contextId] = context.deviceId;
+            return;
+        }
+        default:
+            return;
+    }
+}
+
+void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel) {
+    devices_[kernel.contextId] = kernel.deviceId;
+    append_work(thread, {kernel.start,
+                         kernel.end,
+                         shapes_.kernel_name(kernel.name),
+                         Category::kernel,
+                         kernel.correlationId,
+                         {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel), 0},
+                         {}});
+}
+
+void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy) {
+    devices_[copy.contextId] = copy.deviceId;
+    const uint32_t members = shapes_.place(
+        place_key(copy.deviceId, copy.contextId, copy.streamId, copy.graphId, copy.graphNodeId));
+    append_work(thread, {copy.start,
+                         copy.end,
+                         intern(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
+                         Category::gpu_memcpy,
+                         copy.correlationId,
+                         {place_of(copy.deviceId, copy.streamId), copy.bytes, members, 1},
+                         {}});
+}
+
+void RecordDecoder::add_peer_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpyPtoP4& copy) {
+    Members members;
+    members.add("fromDevice", copy.srcDeviceId).add("inDevice", copy.deviceId);
+    members.add("toDevice", copy.dstDeviceId).add("fromContext", copy.srcContextId);
+    members.add("inContext", copy.contextId).add("toContext", copy.dstContextId);
+    members.add("stream", copy.streamId);
+    append_work(thread,
+                {copy.start,
+                 copy.end,
+                 intern(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
+                 Category::gpu_memcpy,
+                 copy.correlationId,
+                 {place_of(copy.deviceId, copy.streamId), copy.bytes, shapes_.text(members.text()), 1},
+                 {}});
+}
+
+void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& set) {
+    devices_[set.contextId] = set.deviceId;
+    const uint32_t members =
+        shapes_.place(place_key(set.deviceId, set.contextId, set.streamId, set.graphId, set.graphNodeId));
+    append_work(thread, {set.start,
+                         set.end,
+                         intern(set_name(set.memoryKind)),
+                         Category::gpu_memset,
+                         set.correlationId,
+                         {place_of(set.deviceId, set.streamId), set.bytes, members, 1},
+                         {}});
+}
+
+// One launch of a whole graph, where nodes are not recorded one by one.
+void RecordDecoder::add_graph(ThreadBuffer& thread, const CUpti_ActivityGraphTrace2& graph) {
+    const uint32_t members =
+        shapes_.place(place_key(graph.deviceId, graph.contextId, graph.streamId, graph.graphId, 0));
+    append_work(thread, {graph.start,
+                         graph.end,
+                         intern("CUDA Graph"),
+                         Category::kernel,
+                         graph.correlationId,
+                         {place_of(graph.deviceId, graph.streamId), 0, members, 0},
+                         {}});
+}
+
+void RecordDecoder::add_call(ThreadBuffer& thread, const CUpti_ActivityAPI& call) {
+    const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+    if (!is_runtime && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
+        synchronizations_.fetch_add(1, std::memory_order_relaxed);
+    if (!(is_runtime ? wanted_.wants_runtime(call.cbid) : wanted_.wants_driver(call.cbid))) return;
+    const auto domain = is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+    append_call(thread, is_runtime ? Category::cuda_runtime : Category::cuda_driver, call.start, call.end,
+                shapes_.call_name(domain, call.cbid), call.correlationId,
+                {int32_t(call.threadId), shapes_.call(call.cbid), {}});
+}
+
+void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync) {
+    const std::string_view name = synchronization_name(sync.type);
+    const int64_t stream = int32_t(sync.streamId);
+    const uint32_t device = device_of(sync.contextId);
+    Members members;
+    members.add("cuda_sync_kind", name);
+    if (waits_for_event(sync.type)) {
+        const auto event = events_.find(uint64_t(sync.contextId) << 32 | sync.cudaEventId);
+        const bool is_known = event != events_.end();
+        members.add("wait_on_stream", is_known ? int32_t(event->second.stream) : -1);
+        members.add("wait_on_cuda_event_record_corr_id", is_known ? int64_t(event->second.correlation) : -1);
+        members.add("wait_on_cuda_event_id", sync.cudaEventId);
+    }
+    members.add("stream", stream).add("device", device).add("context", sync.contextId);
+    const int64_t resource = stream < 0 ? stream : stream + record::first_sync_resource;
+    append_work(thread, {sync.start,
+                         sync.end,
+                         intern(name),
+                         Category::cuda_sync,
+                         sync.correlationId,
+                         {place_of(device, resource), 0, 0, 0},
+                         members.text()});
+}
+
+// It marks a moment that only newer libraries tell; the others only tell whom to wait for.
+void RecordDecoder::add_event(ThreadBuffer& thread, const CUpti_ActivityCudaEvent2& event) {
+    if (events_.size() > most_events_known) events_.clear();
+    events_[uint64_t(event.contextId) << 32 | event.eventId] = {event.streamId, event.correlationId};
+    if (event.deviceTimestamp == 0) return;
+    Members members;
+    members.add("event_id", event.eventId).add("stream", event.streamId).add("device", event.deviceId);
+    members.add("context", event.contextId);
+    append_work(thread,
+                {event.deviceTimestamp,
+                 event.deviceTimestamp + 1,
+                 intern("cudaEvent"),
+                 Category::cuda_event,
+                 event.correlationId,
+                 {place_of(event.deviceId, int64_t(event.streamId) + record::first_sync_resource), 0, 0, 0},
+                 members.text()});
+}
+
+void RecordDecoder::add_overhead(ThreadBuffer& thread, const CUpti_ActivityOverhead3& overhead) {
+    // Of what is no thread's there is nobody on whose time it could be drawn.
+    if (overhead.objectKind != CUPTI_ACTIVITY_OBJECT_THREAD) return;
+    append_call(thread, Category::overhead, overhead.start, overhead.end,
+                intern(overhead_name(overhead.overheadKind)), 0,
+                {int32_t(overhead.objectId.pt.threadId), 0, {}});
+}
+
+void RecordDecoder::add_compilation(ThreadBuffer& thread, const CUpti_ActivityJit2& jit, size_t bytes) {
+    if (!KINETOGRAPH_HAS_FIELD(bytes, CUpti_ActivityJit2, threadId)) return;
+    append_call(thread, Category::overhead, jit.start, jit.end,
+                intern(compilation_name(jit.jitEntryType, jit.jitOperationType)), 0,
+                {int32_t(jit.threadId), 0, {}});
+}
+
+uint32_t RecordDecoder::device_of(uint32_t context) const {
+    const auto known = devices_.find(context);
+    return known == devices_.end() ? 0 : known->second;
+}
+
+void RecordDecoder::append_work(ThreadBuffer& thread, const Work& work) {
+    // Not finished when the buffer was forced out of CUPTI: its times are not known.
+    if (work.start == 0 || work.end == 0) {
+        unfinished_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    const uint64_t start = clock_.ticks(work.start), end = clock_.ticks(work.end);
+    last_tick_.store(std::max(last_tick_.load(std::memory_order_relaxed), end), std::memory_order_relaxed);
+    append_struct(thread,
+                  {start, end, work.name, RecordKind::device_work, uint8_t(work.category), 0, 0, 0, 0,
+                   work.correlation},
+                  &work.details, sizeof work.details, work.own_members);
+}
+
+void RecordDecoder::append_call(ThreadBuffer& thread, Category category, uint64_t start, uint64_t end,
+                                uint32_t name, uint32_t correlation, const record::ThreadSpan& details) {
+    if (start == 0 || end == 0) return;
+    append_struct(thread,
+                  {clock_.ticks(start), clock_.ticks(end), name, RecordKind::thread_span, uint8_t(category),
+                   0, 0, 0, 0, correlation},
+                  &details, sizeof details, {});
+}
+
+void tell_note(ThreadBuffer& thread, std::string_view kind, std::string_view text, uint32_t count) {
+    const uint64_t now = base::ticks();
+    record::append_with_payload(thread, {now, now, intern(kind), RecordKind::note, 0, 0, 0, 0, 0, count},
+                                nullptr, text.data(), text.size());
+}
+
+void tell_metadata(ThreadBuffer& thread, std::string_view key, std::string_view json) {
+    const uint64_t now = base::ticks();
+    record::append_with_payload(thread, {now, now, intern(key), RecordKind::metadata, 0, 0, 0, 0, 0, 0},
+                                nullptr, json.data(), json.size());
+}
+
+}  // namespace kinetograph::collect::cupti

@@ -1,0 +1,79 @@
+#include <pthread.h>
+
+#include <csignal>
+
+#include "collect/cupti/decoder.h"
+#include "record/recorder.h"
+
+namespace kinetograph::collect::cupti {
+
+namespace {
+
+constexpr std::string_view not_understood =
+    "buffers of CUPTI held records of an unknown kind; what stood behind those is lost";
+
+// The program's signal handlers must not run in a thread that it does not know.
+template <class Run>
+std::thread start_quietly(Run run) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread thread(run);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread.native_handle(), "kg-cupti");
+    return thread;
+}
+
+}  // namespace
+
+DecoderThread::DecoderThread(Buffers& buffers, std::function<int()> look_around)
+    : buffers_(buffers), look_around_(std::move(look_around)), thread_(start_quietly([this] { run(); })) {}
+
+void DecoderThread::run() {
+    record::Recorder::instance().serve_all();
+    int wait_ms = 0;
+    for (;;) {
+        const bool was_stopping = is_stopping_.load(std::memory_order_acquire);
+        const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : wait_ms);
+        record::ThreadBuffer* thread = record::recording_thread();
+        RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
+        if (filled) {
+            if (thread && decoder && !decoder->decode(*thread, filled))
+                tell_note(*thread, "dropped", not_understood, 1);
+            buffers_.give_back(filled);
+            continue;
+        }
+        tell_what_waits(thread);
+        if (was_stopping) return;
+        wait_ms = look_around_();
+    }
+}
+
+void DecoderThread::tell_what_waits(record::ThreadBuffer* thread) {
+    {
+        std::lock_guard lock(mutex_);
+        if (!to_tell_) return;
+        if (thread) (*to_tell_)(*thread);
+        to_tell_ = nullptr;
+    }
+    told_.notify_all();
+}
+
+void DecoderThread::tell(const std::function<void(record::ThreadBuffer&)>& tell) {
+    {
+        std::unique_lock lock(mutex_);
+        told_.wait(lock, [this] { return to_tell_ == nullptr; });
+        to_tell_ = &tell;
+    }
+    buffers_.wake();
+    std::unique_lock lock(mutex_);
+    told_.wait(lock, [&] { return to_tell_ != &tell; });
+}
+
+void DecoderThread::stop() {
+    is_stopping_.store(true, std::memory_order_release);
+    buffers_.wake();
+    thread_.join();
+}
+
+}  // namespace kinetograph::collect::cupti

@@ -1,0 +1,144 @@
+#include "collect/cupti/shapes.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "collect/cupti/members.h"
+#include "record/recorder.h"
+
+namespace kinetograph::collect::cupti {
+
+namespace {
+
+constexpr size_t most_kept = 200'000;  // of each kind; beyond it they are spelled again
+
+uint32_t intern(std::string_view text) {
+    return record::Recorder::instance().intern(text);
+}
+
+template <class Map>
+void bound(Map& map) {
+    if (map.size() > most_kept) map.clear();
+}
+
+KernelKey key_of(const CUpti_ActivityKernel10& kernel) {
+    return {kernel.deviceId,
+            kernel.contextId,
+            kernel.streamId,
+            kernel.registersPerThread,
+            {kernel.gridX, kernel.gridY, kernel.gridZ},
+            {kernel.blockX, kernel.blockY, kernel.blockZ},
+            kernel.staticSharedMemory,
+            kernel.dynamicSharedMemory,
+            kernel.graphId,
+            kernel.channelID,
+            kernel.graphNodeId,
+            uint32_t(kernel.channelType),
+            0};
+}
+
+LaunchShape shape_of(const KernelKey& key) {
+    return {int64_t(key.grid[0]) * key.grid[1] * key.grid[2], key.block[0] * key.block[1] * key.block[2],
+            int(key.registers), key.static_shared, key.dynamic_shared};
+}
+
+void add_graph(Members& members, uint32_t graph, uint64_t node) {
+    members.add("graph id", graph).add("graph node id", node);
+}
+
+}  // namespace
+
+std::string demangled(const char* name) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+    return status == 0 && text ? std::string(text.get()) : std::string(name);
+}
+
+std::string_view without_version(std::string_view name) {
+    const size_t version = name.rfind("_v");
+    if (version != std::string_view::npos && version + 2 < name.size() &&
+        name.find_first_not_of("0123456789", version + 2) == std::string_view::npos)
+        name = name.substr(0, version);
+    for (const std::string_view suffix : {std::string_view("_ptsz"), std::string_view("_ptds")})
+        if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+    return name;
+}
+
+void Shapes::forget_if_gone() {
+    record::Recorder& recorder = record::Recorder::instance();
+    if (oldest_name_ != 0 && recorder.strings().is_valid(oldest_name_)) return;
+    kernel_names_.clear();
+    call_names_.clear();
+    kernels_.clear();
+    places_.clear();
+    calls_.clear();
+    oldest_name_ = intern("kinetograph cupti");
+}
+
+// By its text and not by its pointer, which the next module may get.
+uint32_t Shapes::kernel_name(const char* mangled) {
+    if (!mangled) mangled = "unknown kernel";
+    const auto known = kernel_names_.find(std::string_view(mangled));
+    if (known != kernel_names_.end()) return known->second;
+    bound(kernel_names_);
+    return kernel_names_[mangled] = intern(demangled(mangled));
+}
+
+uint32_t Shapes::call_name(CUpti_CallbackDomain domain, uint32_t callback) {
+    const auto [known, is_new] = call_names_.try_emplace(uint64_t(domain) << 32 | callback, 0);
+    if (!is_new) return known->second;
+    const char* name = nullptr;
+    if (cupti_.callback_name(domain, callback, &name) != CUPTI_SUCCESS || !name) name = "unknown call";
+    return known->second = intern(without_version(name));
+}
+
+uint32_t Shapes::kernel(const CUpti_ActivityKernel10& kernel) {
+    const KernelKey key = key_of(kernel);
+    const auto known = kernels_.find(key);
+    if (known != kernels_.end()) return known->second;
+    bound(kernels_);
+    return kernels_[key] = intern(spelled(key));
+}
+
+// The keys, and their order, are Kineto's.
+std::string Shapes::spelled(const KernelKey& key) const {
+    Members members;
+    members.add("queued", 0).add("device", key.device).add("context", key.context).add("stream", key.stream);
+    members.add("registers per thread", key.registers);
+    members.add("shared memory", key.static_shared + key.dynamic_shared);
+    const Occupancy occupancy =
+        key.device < devices_.size() ? occupancy_of(devices_[key.device], shape_of(key)) : Occupancy{};
+    members.add("blocks per SM", occupancy.blocks_per_multiprocessor);
+    members.add("warps per SM", occupancy.warps_per_multiprocessor);
+    members.add("grid", key.grid[0], key.grid[1], key.grid[2]);
+    members.add("block", key.block[0], key.block[1], key.block[2]);
+    members.add("est. achieved occupancy %", occupancy.percent);
+    add_graph(members, key.graph, key.graph_node);
+    members.add("channel", key.channel).add("channel_type", key.channel_type);
+    return members.text();
+}
+
+uint32_t Shapes::place(const PlaceKey& key) {
+    const auto known = places_.find(key);
+    if (known != places_.end()) return known->second;
+    bound(places_);
+    Members members;
+    members.add("device", key.device).add("context", key.context).add("stream", key.stream);
+    add_graph(members, key.graph, key.graph_node);
+    return places_[key] = intern(members.text());
+}
+
+uint32_t Shapes::call(uint32_t callback) {
+    const auto [known, is_new] = calls_.try_emplace(callback, 0);
+    if (is_new) known->second = intern(Members().add("cbid", callback).text());
+    return known->second;
+}
+
+uint32_t Shapes::text(const std::string& members) {
+    return intern(members);
+}
+
+}  // namespace kinetograph::collect::cupti

@@ -1,0 +1,120 @@
+#include "trace/told_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace kinetograph::trace {
+
+namespace {
+
+using record::Record;
+using record::RecordKind;
+using record::Window;
+
+std::string number(double value) {
+    char digits[48];
+    return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+bool is_waiting(uint8_t category) {
+    return category == uint8_t(Category::cuda_sync) || category == uint8_t(Category::cuda_event);
+}
+
+// As Kineto has it, bytes per nanosecond.
+std::string bandwidth(uint64_t bytes, int64_t duration_ns) {
+    return duration_ns <= 0 ? "\"N/A\"" : number(double(bytes) / double(duration_ns));
+}
+
+}  // namespace
+
+void ToldRows::write(const record::ThreadRecording& teller, const Record& record) {
+    switch (record.kind) {
+        case RecordKind::device_work:
+            return write_work(teller, record);
+        case RecordKind::thread_span:
+            return write_call(teller, record);
+        case RecordKind::metadata:
+            metadata_[std::string(recording_.names(record.name))] = text_of(record);
+            return;
+        case RecordKind::note: {
+            const Window& window = recording_.window;
+            if (record.start < window.begin || record.start > window.end) return;
+            notes_[{std::string(recording_.names(record.name)), std::string(text_of(record))}] +=
+                record.correlation;
+            return;
+        }
+        default:
+            return;
+    }
+}
+
+bool ToldRows::wants(const record::ThreadRecording& teller, const Record& record, size_t struct_bytes,
+                     Clipped& clipped) const {
+    return record.payload * sizeof record >= struct_bytes && makes_sense(record.category, record.scope) &&
+           filter_.wants_category(record.category) &&
+           (options_.wanted.device_waits || !is_waiting(record.category)) &&
+           clip(record.start, record.last_tick(), record.flags, teller.windows, clipped);
+}
+
+// Whole, even where the window cuts it: how long a kernel ran is worth more than when we looked.
+void ToldRows::write_work(const record::ThreadRecording& teller, const Record& record) {
+    record::DeviceWork work;
+    Clipped clipped;
+    if (!wants(teller, record, sizeof work, clipped)) return;
+    std::memcpy(&work, record.payload_bytes(), sizeof work);
+    const size_t row = rows_.add_row();
+    rows_.write_row(row, device_rows_.track(work.place), {record.start, record.last_tick(), 0},
+                    rows_.name(record.name));
+    rows_.trace().category[row] = record.category;
+    write_work_args(row, record, work);
+    rows_.write_correlation(row, record.correlation);
+    has_device_work_ = true;
+}
+
+void ToldRows::write_work_args(size_t row, const Record& record, const record::DeviceWork& work) {
+    if (record.payload * sizeof record > sizeof work) return rows_.write_payload(row, record, sizeof work);
+    rows_.write_members(row, work.members);
+    if (!work.has_bytes) return;
+    std::string text(rows_.trace().args_of(row));
+    text += (text.empty() ? "\"bytes\":" : ",\"bytes\":") + std::to_string(work.bytes);
+    text += ",\"memory bandwidth (GB/s)\":" + bandwidth(work.bytes, rows_.trace().duration_ns[row]);
+    rows_.write_args(row, text);
+}
+
+void ToldRows::write_call(const record::ThreadRecording& teller, const Record& record) {
+    record::ThreadSpan call;
+    Clipped clipped;
+    if (!wants(teller, record, sizeof call, clipped)) return;
+    std::memcpy(&call, record.payload_bytes(), sizeof call);
+    const size_t row = rows_.add_row();
+    rows_.write_row(row, track_of_(call.tid), clipped, rows_.name(record.name));
+    rows_.trace().category[row] = record.category;
+    rows_.write_members(row, call.members);
+    rows_.write_correlation(row, record.correlation);
+}
+
+std::string_view ToldRows::text_of(const Record& record) const {
+    uint32_t bytes = 0;
+    if (record.payload == 0) return {};
+    std::memcpy(&bytes, record.payload_bytes(), sizeof bytes);
+    return {record.payload_bytes() + sizeof bytes,
+            std::min<size_t>(bytes, record.payload * sizeof record - sizeof bytes)};
+}
+
+void ToldRows::finish() {
+    Trace& trace = rows_.trace();
+    for (const auto& [key, json] : metadata_) {
+        std::string clean;
+        if (options_.clean_members && !options_.clean_members("\"x\":" + json, {}, clean)) continue;
+        if (key == "deviceProperties")
+            trace.device_properties = json;
+        else
+            trace.metadata.emplace_back(key, json);
+    }
+    for (const auto& [note, count] : notes_)
+        trace.notes.push_back(
+            {note.first, count == 0 ? note.second : std::to_string(count) + " " + note.second});
+}
+
+}  // namespace kinetograph::trace

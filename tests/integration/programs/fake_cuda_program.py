@@ -1,0 +1,188 @@
+"""The fake CUDA in a program of its own: tests/integration/test_cuda.py runs one of these functions."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+FOLDER = os.environ["FAKE_CUDA"]
+
+
+class Cuda:
+    """The libraries as a framework has them: loaded, and initialised when asked."""
+
+    def __init__(self) -> None:
+        self.driver = ctypes.CDLL(f"{FOLDER}/libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
+        self.cupti = ctypes.CDLL(f"{FOLDER}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
+
+    def initialise(self) -> Cuda:
+        self.driver.cuInit(0)
+        return self
+
+    def launch(self, name: str = "_Z3addPf", device: int = 0, stream: int = 7) -> None:
+        self.cupti.fake_launch(name.encode(), device, stream)
+
+    def copy(self, nbytes: int = 4096) -> None:
+        self.cupti.fake_copy(ctypes.c_uint64(nbytes), 1, 2, 3, 7)
+
+
+def summary(trace: Any) -> dict[str, Any]:
+    events = [
+        {"name": e.name, "category": e.category, "device": int(e.device_type), "args": dict(e.args)}
+        for e in trace.events
+    ]
+    return {
+        "events": events,
+        "notes": [[note.kind, note.text] for note in trace.notes],
+        "properties": trace.device_properties,
+        "metadata": dict(trace.metadata),
+    }
+
+
+def kernel_in_scope() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
+        cuda.launch()
+        cuda.copy()
+    p.export_chrome_trace(sys.argv[2])
+    averages = {row.key: [row.self_device_time_total, row.device_time_total] for row in p.key_averages()}
+    return {**summary(p.trace), "averages": averages}
+
+
+def cuda_appears_while_recording() -> dict[str, Any]:
+    import time
+
+    import kinetograph as kg
+    from kinetograph import _native
+
+    cuda = Cuda()
+    with kg.profile(activities=["cuda"]) as p:
+        waiting = _native.cuda_status()[0]
+        cuda.initialise()
+        while _native.cuda_status()[0] == waiting:
+            time.sleep(0.001)
+        cuda.launch()
+    return summary(p.trace)
+
+
+def cuda_never_appears() -> dict[str, Any]:
+    import kinetograph as kg
+
+    Cuda()
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
+        pass
+    return summary(p.trace)
+
+
+def another_tool_owns_cupti() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    cuda.cupti.fake_fail(b"cuptiSubscribe", 39)
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
+        cuda.launch()
+    return summary(p.trace)
+
+
+def sessions_one_after_the_other() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    counts = []
+    for _ in range(3):
+        with kg.profile(activities=["cuda"]) as p:
+            cuda.launch()
+        cuda.launch("between two sessions")
+        counts.append(sum(event.category == "kernel" for event in p.events()))
+    return {"counts": counts, "finalizations": cuda.cupti.fake_finalizations()}
+
+
+def a_session_without_cuda_beside_one_with_it() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cuda"]) as gpu, kg.profile(activities=["cpu"]) as cpu:
+        cuda.launch()
+    return {
+        "gpu": sorted({event.category for event in gpu.events()}),
+        "cpu": sorted({event.category for event in cpu.events()}),
+    }
+
+
+def waits_are_for_those_who_ask() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    asks = kg.ExperimentalConfig(enable_cuda_sync_events=True)
+    with (
+        kg.profile(activities=["cuda"], experimental_config=asks) as with_waits,
+        kg.profile(activities=["cuda"]) as without,
+    ):
+        cuda.cupti.fake_synchronize_stream(7)
+    return {
+        "with": sorted({event.category for event in with_waits.events()}),
+        "without": sorted({event.category for event in without.events()}),
+    }
+
+
+def threads_launch() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+
+    def work(stream: int) -> None:
+        with kg.scope(f"thread {stream}"):
+            for _ in range(100):
+                cuda.launch(stream=stream)
+
+    with kg.profile(activities=["cpu", "cuda"]) as p:
+        threads = [threading.Thread(target=work, args=(stream,)) for stream in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    owners: dict[str, set[str]] = {}
+    for event in p.events():
+        if event.category == "kernel":
+            linked = event.linked
+            owners.setdefault(str(event.args["stream"]), set()).add(linked.name if linked else "none")
+    return {"owners": {stream: sorted(names) for stream, names in owners.items()}}
+
+
+def paused_while_launching() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cpu", "cuda"]) as p:
+        cuda.launch("kept")
+        p.toggle_collection_dynamic(False, ["cpu", "cuda"])
+        cuda.launch("left out")
+        p.toggle_collection_dynamic(True, ["cpu", "cuda"])
+        cuda.launch("kept again")
+    return {"kernels": sorted(event.name for event in p.events() if event.category == "kernel")}
+
+
+def forks_while_recording() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cuda"]) as p:
+        cuda.launch()
+        child = os.fork()
+        if child == 0:
+            with kg.profile(activities=["cpu"]) as inner, kg.scope("child"):
+                pass
+            os._exit(0 if [event.name for event in inner.events()] == ["child"] else 1)
+        status = os.waitpid(child, 0)[1]
+        cuda.launch()
+    return {"child": status, "kernels": sum(event.category == "kernel" for event in p.events())}
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]]()))

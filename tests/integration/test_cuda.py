@@ -1,0 +1,173 @@
+"""CUDA through Python, with libraries of ours in the place of NVIDIA's: the same C interface, and no GPU.
+
+Each case is a program of its own, since libraries stay in a process for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs import with_variables
+
+import fake_cuda
+import kinetograph as kg
+
+PROGRAM = Path(__file__).parent / "programs" / "fake_cuda_program.py"
+
+Play = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fake_cuda.build(tmp_path_factory.mktemp("fake_cuda"))
+
+
+@pytest.fixture
+def environment(libraries: Path) -> dict[str, str]:
+    return with_variables(FAKE_CUDA=str(libraries), KINETOGRAPH_CUPTI=str(libraries / "libcupti.so.13"))
+
+
+@pytest.fixture
+def play(environment: dict[str, str]) -> Play:
+    def play(name: str, *arguments: object, **variables: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, PROGRAM, name, *map(str, arguments)],
+            env=environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    return play
+
+
+def names(result: dict[str, Any], category: str) -> list[str]:
+    return [event["name"] for event in result["events"] if event["category"] == category]
+
+
+def texts(result: dict[str, Any]) -> str:
+    return "\n".join(text for _kind, text in result["notes"])
+
+
+@pytest.mark.parametrize("version", [18, 22, 26, 130001, 130401])
+def test_a_kernel_is_recorded_with_every_version(play: Play, tmp_path: Path, version: int) -> None:
+    result = play("kernel_in_scope", tmp_path / "trace.json", FAKE_CUPTI_VERSION=str(version))
+    assert names(result, "kernel") == ["add(float*)"]
+    assert names(result, "gpu_memcpy") == ["Memcpy HtoD (Pinned -> Device)"]
+    assert names(result, "cuda_runtime") == ["cudaLaunchKernel", "cudaMemcpyAsync"]
+    assert names(result, "gpu_user_annotation") == ["step"]
+    assert result["metadata"]["cupti_version"] == version
+    assert result["properties"][0]["name"] == 'Fake "H200"'
+    assert result["properties"][0]["numSms"] == 132
+
+
+def test_device_time_counts_for_the_scope_that_launched(play: Play, tmp_path: Path) -> None:
+    result = play("kernel_in_scope", tmp_path / "trace.json")
+    self_time, total = result["averages"]["step"]
+    assert self_time > 0
+    assert total == self_time
+
+
+def test_the_file_has_kinetos_arrows_and_arguments(play: Play, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    play("kernel_in_scope", path)
+    written = json.loads(path.read_text())
+    assert written["deviceProperties"][0]["computeMajor"] == 9
+    events = written["traceEvents"]
+    kernel = next(event for event in events if event.get("cat") == "kernel")
+    launch = next(event for event in events if event.get("name") == "cudaLaunchKernel")
+    scope = next(event for event in events if event.get("cat") == "user_annotation")
+    assert kernel["pid"] == 0
+    assert kernel["tid"] == 7
+    assert kernel["args"]["grid"] == [264, 1, 1]
+    assert kernel["args"]["correlation"] == launch["args"]["correlation"]
+    assert kernel["args"]["External id"] == launch["args"]["External id"] == scope["args"]["External id"]
+    arrows = [event for event in events if event.get("cat") == "ac2g"]
+    assert [arrow["ph"] for arrow in arrows if arrow["id"] == kernel["args"]["correlation"]] == ["s", "f"]
+    assert kg.load(path).events[0].name
+
+
+def test_a_session_may_begin_before_cuda_is_there(play: Play) -> None:
+    assert names(play("cuda_appears_while_recording"), "kernel") == ["add(float*)"]
+
+
+def test_a_program_without_cuda_is_told_so(play: Play) -> None:
+    result = play("cuda_never_appears")
+    assert names(result, "user_annotation") == ["step"]
+    assert "did not initialise CUDA" in texts(result)
+
+
+def test_another_owner_of_cupti_costs_the_kernels_and_nothing_else(play: Play) -> None:
+    result = play("another_tool_owns_cupti")
+    assert names(result, "kernel") == []
+    assert names(result, "user_annotation") == ["step"]
+    assert "another tool" in texts(result)
+
+
+def test_sessions_come_one_after_the_other_and_let_go_in_between(play: Play) -> None:
+    assert play("sessions_one_after_the_other") == {"counts": [1, 1, 1], "finalizations": 3}
+
+
+def test_a_session_that_did_not_ask_gets_nothing_of_the_device(play: Play) -> None:
+    result = play("a_session_without_cuda_beside_one_with_it")
+    assert "kernel" in result["gpu"]
+    assert not {"kernel", "cuda_runtime"} & set(result["cpu"])
+
+
+def test_waiting_is_for_those_who_ask(play: Play) -> None:
+    result = play("waits_are_for_those_who_ask")
+    assert "cuda_sync" in result["with"]
+    assert "cuda_sync" not in result["without"]
+
+
+def test_kernels_belong_to_the_scope_of_their_thread(play: Play) -> None:
+    owners = play("threads_launch")["owners"]
+    assert owners == {str(stream): [f"thread {stream}"] for stream in range(4)}
+
+
+def test_nothing_is_kept_of_a_pause(play: Play) -> None:
+    assert play("paused_while_launching") == {"kernels": ["kept", "kept again"]}
+
+
+def test_a_fork_leaves_the_child_clean_and_the_parent_recording(play: Play) -> None:
+    assert play("forks_while_recording") == {"child": 0, "kernels": 2}
+
+
+def test_a_whole_program_is_recorded_with_its_kernels(environment: dict[str, str], tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r})\n"
+        "from fake_cuda_program import Cuda\n"
+        "import time\n"
+        "from kinetograph import _native\n"
+        "cuda = Cuda().initialise()\n"
+        "while _native.cuda_status()[0] == 1: time.sleep(0.001)\n"
+        "for _ in range(10): cuda.launch()\n"
+    )
+    trace = tmp_path / "trace.json"
+    run = [sys.executable, "-m", "kinetograph", "run", "-q", "--activities", "cpu,cuda", "-o", trace, program]
+    # The loader finds the driver when the process starts, as a framework's library would need it.
+    preload = {"LD_PRELOAD": f"{environment['FAKE_CUDA']}/libcuda.so.1"}
+    done = subprocess.run(run, env=environment | preload, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    events = kg.load(trace).events
+    assert sum(event.category == "kernel" for event in events) == 10
+    assert sum(event.name == "cudaLaunchKernel" for event in events) == 10
+
+
+@pytest.mark.skipif(os.path.exists("/proc/driver/nvidia/version"), reason="there is a driver here")
+def test_cuda_asked_for_by_name_is_refused_without_a_driver() -> None:
+    with pytest.raises(kg.NotAvailable, match=r"ActivityType\.CUDA is not available here"):
+        kg.profile(activities=["cuda"]).start()
+    assert kg.supported_activities() == {kg.ActivityType.CPU}

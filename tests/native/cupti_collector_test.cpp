@@ -1,0 +1,381 @@
+// The collector from the outside: a program that uses (a fake) CUDA, and the trace that comes of it.
+#include "collect/cupti/collector.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cupti.h>
+
+#include "check.h"
+#include "fake_cuda/play.h"
+#include "record/recorder.h"
+#include "trace/builder.h"
+
+using namespace kinetograph;
+using record::Category;
+using record::Recorder;
+using test::FakeCuda;
+using trace::Trace;
+
+namespace {
+
+const FakeCuda& cuda() {
+    static const FakeCuda* const fake = [] {
+        auto* made = new FakeCuda;
+        made->initialise();
+        return made;
+    }();
+    return *fake;
+}
+
+// A session that wants CUDA, in the order in which Python does it.
+class CudaSession {
+public:
+    explicit CudaSession(collect::CudaOptions options = {}) {
+        cuda();
+        use_ = collect::start_cuda(options);
+        record::SessionOptions session;
+        session.all_threads = true;
+        id_ = Recorder::instance().start(session);
+    }
+    Trace stop(bool may_wait = true) {
+        collect::flush_cuda(may_wait);
+        record::Recording recording = Recorder::instance().stop(id_);
+        collect::stop_cuda(use_);
+        return trace::build_trace(std::move(recording));
+    }
+
+private:
+    uint64_t use_;
+    record::SessionId id_;
+};
+
+std::string name_of(const Trace& trace, size_t row) {
+    return std::string(trace.strings[trace.name[row]]);
+}
+
+std::vector<size_t> rows_of(const Trace& trace, Category category) {
+    std::vector<size_t> rows;
+    for (size_t row = 0; row < trace.size(); ++row)
+        if (trace.category[row] == uint8_t(category)) rows.push_back(row);
+    return rows;
+}
+
+size_t count(const Trace& trace, Category category) {
+    return rows_of(trace, category).size();
+}
+
+bool has_note(const Trace& trace, std::string_view text) {
+    for (const trace::Note& note : trace.notes)
+        if (note.text.find(text) != std::string::npos) return true;
+    return false;
+}
+
+void scope(const char* name, const std::function<void()>& body) {
+    record::ThreadBuffer* thread = record::recording_thread();
+    CHECK(thread);
+    const uint32_t id = Recorder::instance().intern(name);
+    record::Lane& lane = record::lane_of(*thread, 0);
+    record::begin_scope(*thread, lane, id, uint32_t(Category::user_annotation) | 7U << 8);
+    body();
+    record::end_scope(*thread, lane, id, base::ticks());
+}
+
+std::string row_args(const Trace& trace, size_t row) {
+    return std::string(trace.args_of(row));
+}
+
+}  // namespace
+
+TEST(nothing_of_cupti_is_called_before_the_program_has_initialised_cuda) {
+    static const FakeCuda fake;  // loaded, but not initialised
+    const uint64_t use = collect::start_cuda({});
+    collect::flush_cuda(true);
+    CHECK(collect::cuda_status().state == collect::CudaState::waiting);
+    CHECK(fake.number("fake_is_subscribed") == 0);
+    fake.initialise();
+    while (collect::cuda_status().state == collect::CudaState::waiting)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(collect::cuda_status().state == collect::CudaState::attached);
+    CHECK(fake.number("fake_calls_before_driver") == 0);
+    collect::stop_cuda(use);
+}
+
+TEST(a_kernel_and_its_launch_are_in_the_trace_and_tied_to_the_scope) {
+    CudaSession session;
+    uint32_t correlation = 0;
+    scope("step", [&] { correlation = cuda().launch("_Z3addPf"); });
+    const Trace trace = session.stop();
+
+    const std::vector<size_t> kernels = rows_of(trace, Category::kernel);
+    const std::vector<size_t> calls = rows_of(trace, Category::cuda_runtime);
+    CHECK(kernels.size() == 1 && calls.size() == 1);
+    const size_t kernel = kernels[0], call = calls[0];
+    CHECK(name_of(trace, kernel) == "add(float*)");
+    CHECK(name_of(trace, call) == "cudaLaunchKernel");
+    CHECK(trace.correlation[kernel] == correlation && trace.correlation[call] == correlation);
+    CHECK(trace.tracks[trace.track[kernel]].tid == "7");
+    CHECK(trace.tracks[trace.track[call]].tid == std::to_string(gettid()));
+    const size_t step = rows_of(trace, Category::user_annotation).at(0);
+    CHECK(trace.link[kernel] == int32_t(step) && trace.link[call] == int32_t(step));
+    CHECK(trace.start_ns[call] >= trace.start_ns[step] && trace.end_ns(call) <= trace.end_ns(step));
+    CHECK(trace.start_ns[kernel] >= trace.start_ns[call]);
+}
+
+TEST(arguments_of_a_kernel_are_kinetos) {
+    CudaSession session;
+    cuda().launch("k");
+    const Trace trace = session.stop();
+    CHECK(row_args(trace, rows_of(trace, Category::kernel).at(0)) ==
+          "\"queued\":0,\"device\":0,\"context\":1,\"stream\":7,\"registers per thread\":32,"
+          "\"shared memory\":1024,\"blocks per SM\":2,\"warps per SM\":16,\"grid\":[264,1,1],"
+          "\"block\":[256,1,1],\"est. achieved occupancy %\":25,\"graph id\":0,\"graph node id\":0,"
+          "\"channel\":0,\"channel_type\":0");
+    CHECK(row_args(trace, rows_of(trace, Category::cuda_runtime).at(0)) == "\"cbid\":211");
+    CHECK(trace.device_properties.find("\"name\":\"Fake \\\"H200\\\"\"") != std::string::npos);
+}
+
+TEST(copies_and_sets_tell_what_they_moved) {
+    CudaSession session;
+    cuda().call<decltype(fake_copy)>("fake_copy", 4096, 1, 2, 3, 7);
+    cuda().call<decltype(fake_set)>("fake_set", 512, 7);
+    cuda().call<decltype(fake_peer_copy)>("fake_peer_copy", 64, 0, 1, 7);
+    const Trace trace = session.stop();
+    const std::vector<size_t> copies = rows_of(trace, Category::gpu_memcpy);
+    CHECK(copies.size() == 2);
+    CHECK(name_of(trace, copies[0]) == "Memcpy HtoD (Pinned -> Device)");
+    CHECK(row_args(trace, copies[0]).find("\"bytes\":4096,\"memory bandwidth (GB/s)\":") !=
+          std::string::npos);
+    CHECK(name_of(trace, copies[1]) == "Memcpy PtoP (Device -> Device)");
+    CHECK(row_args(trace, copies[1]).starts_with("\"fromDevice\":0,\"inDevice\":0,\"toDevice\":1"));
+    const size_t set = rows_of(trace, Category::gpu_memset).at(0);
+    CHECK(name_of(trace, set) == "Memset (Device)");
+    CHECK(row_args(trace, set).find("\"bytes\":512") != std::string::npos);
+}
+
+TEST(noise_is_left_out_and_silenced_at_the_source) {
+    CudaSession session;
+    cuda().call<decltype(fake_runtime_call)>("fake_runtime_call",
+                                             CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020);
+    CHECK(cuda().call<decltype(fake_is_silenced)>("fake_is_silenced", 0,
+                                                  CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020));
+    CHECK(cuda().call<decltype(fake_is_silenced)>("fake_is_silenced", 1,
+                                                  CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent));
+    cuda().call<decltype(fake_driver_launch)>("fake_driver_launch", "triton_kernel", 0, 7);
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::cuda_runtime) == 0);
+    CHECK(name_of(trace, rows_of(trace, Category::cuda_driver).at(0)) == "cuLaunchKernel");
+}
+
+TEST(each_thread_keeps_its_calls_even_one_that_recorded_nothing) {
+    CudaSession session;
+    int tids[2] = {};
+    for (int& tid : tids)
+        std::thread([&] {
+            tid = gettid();
+            cuda().launch("k");
+        }).join();
+    const Trace trace = session.stop();
+    const std::vector<size_t> calls = rows_of(trace, Category::cuda_runtime);
+    CHECK(calls.size() == 2);
+    for (const size_t call : calls) {
+        const std::string& tid = trace.tracks[trace.track[call]].tid;
+        CHECK(tid == std::to_string(tids[0]) || tid == std::to_string(tids[1]));
+    }
+}
+
+TEST(nodes_of_a_graph_are_tied_to_its_launch) {
+    CudaSession session;
+    scope("replay", [&] { cuda().call<decltype(fake_launch_graph)>("fake_launch_graph", 5, 3, 7); });
+    const Trace trace = session.stop();
+    const int32_t replay = int32_t(rows_of(trace, Category::user_annotation).at(0));
+    CHECK(count(trace, Category::kernel) == 3);
+    for (const size_t kernel : rows_of(trace, Category::kernel)) {
+        CHECK(trace.link[kernel] == replay);
+        CHECK(row_args(trace, kernel).find("\"graph id\":5,\"graph node id\":") != std::string::npos);
+    }
+}
+
+TEST(a_graph_is_one_event_where_asked) {
+    collect::CudaOptions options;
+    options.whole_graphs = true;
+    CudaSession session(options);
+    cuda().call<decltype(fake_launch_graph)>("fake_launch_graph", 5, 3, 7);
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == 1);
+    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
+}
+
+TEST(waiting_is_recorded_where_asked) {
+    collect::CudaOptions options;
+    options.synchronization = true;
+    CudaSession session(options);
+    cuda().call<decltype(fake_record_event)>("fake_record_event", 3, 7);
+    cuda().call<decltype(fake_stream_wait_event)>("fake_stream_wait_event", 3, 8);
+    cuda().call<decltype(fake_synchronize_stream)>("fake_synchronize_stream", 8);
+    const Trace trace = session.stop();
+    const std::vector<size_t> syncs = rows_of(trace, Category::cuda_sync);
+    CHECK(syncs.size() == 2);
+    CHECK(name_of(trace, syncs[0]) == "Stream Wait Event");
+    CHECK(row_args(trace, syncs[0]).find("\"wait_on_stream\":7,") != std::string::npos);
+    CHECK(name_of(trace, syncs[1]) == "Stream Sync");
+    CHECK(count(trace, Category::cuda_event) == 1);
+}
+
+TEST(a_scope_is_drawn_over_the_work_it_launched_on_each_stream) {
+    CudaSession session;
+    scope("step", [&] {
+        cuda().launch("a", 7);
+        cuda().launch("b", 7);
+        cuda().launch("c", 9);
+    });
+    const Trace trace = session.stop();
+    const std::vector<size_t> drawn = rows_of(trace, Category::gpu_user_annotation);
+    CHECK(drawn.size() == 2);
+    for (const size_t row : drawn) {
+        CHECK(name_of(trace, row) == "step");
+        CHECK(trace.link[row] == int32_t(rows_of(trace, Category::user_annotation).at(0)));
+        CHECK(trace.track[row + 1] == trace.track[row]);
+        CHECK(trace.start_ns[row] == trace.start_ns[row + 1] - 1);
+    }
+    CHECK(trace.end_ns(drawn[0]) == trace.end_ns(drawn[0] + 2) + 1);
+}
+
+TEST(work_that_still_runs_at_the_end_is_waited_for) {
+    CudaSession session;
+    cuda().call<decltype(fake_hold_work)>("fake_hold_work", 1);
+    cuda().launch("slow");
+    const Trace trace = session.stop();
+    cuda().call<decltype(fake_hold_work)>("fake_hold_work", 0);
+    CHECK(count(trace, Category::kernel) == 1);
+}
+
+TEST(a_capture_is_not_broken_by_the_end_of_a_session) {
+    CudaSession session;
+    cuda().launch("before");
+    cuda().call<decltype(fake_begin_capture)>("fake_begin_capture");
+    const Trace trace = session.stop();
+    CHECK(cuda().number("fake_capture_is_broken") == 0);
+    CHECK(count(trace, Category::kernel) == 1);
+    CHECK(has_note(trace, "being captured"));
+    cuda().call<decltype(fake_end_capture)>("fake_end_capture");
+}
+
+TEST(another_session_begins_after_the_first_and_after_cupti_was_let_go_of) {
+    for (int i = 0; i < 3; ++i) {
+        CudaSession session;
+        cuda().launch("k");
+        CHECK(count(session.stop(), Category::kernel) == 1);
+        CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+        const int before = cuda().number("fake_finalizations");
+        if (i > 0) cuda().launch("unseen");
+        CHECK(cuda().number("fake_finalizations") == before + (i > 0 ? 1 : 0));
+    }
+}
+
+TEST(sessions_that_overlap_each_get_their_own_window) {
+    CudaSession outer;
+    cuda().launch("first");
+    CudaSession inner;
+    cuda().launch("second");
+    CHECK(count(inner.stop(), Category::kernel) == 1);
+    CHECK(cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    cuda().launch("third");
+    CHECK(count(outer.stop(), Category::kernel) == 3);
+}
+
+TEST(another_tool_that_uses_cupti_is_left_alone_and_noted) {
+    cuda().launch("lets go of what earlier tests left");
+    cuda().fail("cuptiSubscribe", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    CudaSession session;
+    CHECK(collect::cuda_status().state == collect::CudaState::refused);
+    cuda().launch("k");
+    const Trace trace = session.stop();
+    cuda().fail("cuptiSubscribe", 0);
+    CHECK(has_note(trace, "another tool"));
+    CHECK(count(trace, Category::kernel) == 0);
+    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+TEST(a_tool_that_takes_over_is_noticed_and_the_next_session_works) {
+    {
+        CudaSession session;
+        cuda().launch("seen");
+        cuda().call<decltype(fake_take_over)>("fake_take_over");
+        cuda().launch("lost");
+        const Trace trace = session.stop();
+        CHECK(has_note(trace, "took CUPTI over"));
+    }
+    CudaSession session;
+    cuda().launch("k");
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == 1);
+    CHECK(!has_note(trace, "took CUPTI over"));
+}
+
+TEST(without_our_clock_times_are_those_of_the_wall_clock) {
+    cuda().launch("lets go of what earlier tests left");
+    cuda().fail("cuptiActivityRegisterTimestampCallback", CUPTI_ERROR_NOT_COMPATIBLE);
+    CudaSession session;
+    scope("step", [&] { cuda().launch("k"); });
+    const Trace trace = session.stop();
+    cuda().fail("cuptiActivityRegisterTimestampCallback", 0);
+    const size_t call = rows_of(trace, Category::cuda_runtime).at(0);
+    const size_t step = rows_of(trace, Category::user_annotation).at(0);
+    constexpr int64_t tolerance_ns = 1'000'000;
+    CHECK(trace.start_ns[call] > trace.start_ns[step] - tolerance_ns);
+    CHECK(trace.end_ns(call) < trace.end_ns(step) + tolerance_ns);
+}
+
+TEST(records_of_unknown_kinds_are_passed_over) {
+    CudaSession session;
+    cuda().launch("before");
+    cuda().call<decltype(fake_unknown_record)>("fake_unknown_record", 61, 72);
+    cuda().launch("behind");
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == 2);
+    CHECK(!has_note(trace, "unknown kind"));
+}
+
+TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {
+    CudaSession session;
+    cuda().call<decltype(fake_overhead)>("fake_overhead", CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH);
+    const Trace trace = session.stop();
+    const size_t row = rows_of(trace, Category::overhead).at(0);
+    CHECK(name_of(trace, row) == "Buffer Flush");
+    CHECK(trace.tracks[trace.track[row]].tid == std::to_string(gettid()));
+}
+
+TEST(many_launches_from_many_threads_are_all_there) {
+    constexpr int threads = 4, launches = 5000;
+    CudaSession session;
+    std::vector<std::thread> running;
+    for (int i = 0; i < threads; ++i)
+        running.emplace_back([i] {
+            for (int k = 0; k < launches; ++k) cuda().launch("k", uint32_t(i));
+        });
+    for (std::thread& thread : running) thread.join();
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == size_t(threads) * launches);
+    CHECK(count(trace, Category::cuda_runtime) == size_t(threads) * launches);
+}
+
+TEST(a_forked_child_starts_clean_and_the_parent_goes_on) {
+    CudaSession session;
+    cuda().launch("before");
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool is_clean = collect::cuda_status().state == collect::CudaState::off;
+        _exit(is_clean ? 0 : 1);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    cuda().launch("after");
+    CHECK(count(session.stop(), Category::kernel) == 2);
+}
+
+CHECK_MAIN

@@ -1,0 +1,61 @@
+// A CUDA without a GPU: libcuda and libcupti with the real ones' C interface, played by tests through these
+// functions.
+//
+// The fake program launches work (fake_launch...), and the fake CUPTI records it as the real one would, in
+// records as long as those of the version it pretends to be.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_API extern "C" __attribute__((visibility("default")))
+
+// ---- libcuda
+
+// How many devices there are; 1 to begin with.
+FAKE_API void fake_set_devices(int count);
+// While a stream is captured, waiting for a context fails and breaks the capture.
+FAKE_API void fake_set_capturing(int capturing);
+FAKE_API int fake_capture_is_broken(void);
+FAKE_API int fake_synchronizations(void);
+// For libcupti: called by each cuCtxSynchronize that succeeds.
+FAKE_API void fake_set_on_synchronize(void (*callback)(void));
+
+// ---- libcupti: how it shall behave. FAKE_CUPTI_VERSION and FAKE_CUPTI_FAIL set the first two at load.
+
+FAKE_API void fake_set_version(uint32_t version);
+// From now on the function of this name gives this result; 0: it works again.
+FAKE_API void fake_fail(const char* function, int result);
+// Another tool registers callbacks of its own, although it could not subscribe; its buffers are counted.
+FAKE_API void fake_take_over(void);
+FAKE_API int fake_buffers_of_other_tool(void);
+// Work stays unfinished until somebody waits for it.
+FAKE_API void fake_hold_work(int hold);
+
+// ---- what the fake program does. Each returns its correlation id.
+
+FAKE_API uint32_t fake_launch(const char* kernel, uint32_t device, uint32_t stream);
+FAKE_API uint32_t fake_driver_launch(const char* kernel, uint32_t device, uint32_t stream);
+FAKE_API uint32_t fake_copy(uint64_t bytes, uint8_t kind, uint8_t from, uint8_t to, uint32_t stream);
+FAKE_API uint32_t fake_peer_copy(uint64_t bytes, uint32_t from_device, uint32_t to_device, uint32_t stream);
+FAKE_API uint32_t fake_set(uint64_t bytes, uint32_t stream);
+// A graph of so many kernels, each a node of it.
+FAKE_API uint32_t fake_launch_graph(uint32_t graph, uint32_t nodes, uint32_t stream);
+// A call of the runtime that does nothing, by its callback id.
+FAKE_API uint32_t fake_runtime_call(uint32_t callback);
+FAKE_API void fake_record_event(uint32_t event, uint32_t stream);
+FAKE_API void fake_stream_wait_event(uint32_t event, uint32_t stream);
+FAKE_API void fake_synchronize_stream(uint32_t stream);
+FAKE_API void fake_begin_capture(void);
+FAKE_API void fake_end_capture(void);
+FAKE_API void fake_overhead(uint32_t kind);
+// A record of a kind that nobody knows, of so many bytes.
+FAKE_API void fake_unknown_record(uint32_t kind, uint32_t bytes);
+
+// ---- what became of it
+
+FAKE_API int fake_is_subscribed(void);
+FAKE_API int fake_finalizations(void);
+FAKE_API int fake_is_enabled(uint32_t kind);
+FAKE_API int fake_is_silenced(int is_driver, uint32_t callback);
+FAKE_API int fake_calls_before_driver(void);  // of any function of CUPTI before cuInit

@@ -1,0 +1,153 @@
+// The fake driver.
+#include <cuda.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "fake_cuda.h"
+
+namespace {
+
+std::atomic<bool> is_initialised{false};
+std::atomic<int> devices{1}, capturing{0}, broken{0}, synchronizations{0};
+std::atomic<void (*)()> on_synchronize{nullptr};
+std::atomic<CUcontext> current{nullptr};
+CUcontext const primary = reinterpret_cast<CUcontext>(0x1000);
+
+CUresult if_initialised() {
+    return is_initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+// As an H200 has them.
+int attribute_of(CUdevice_attribute attribute) {
+    switch (attribute) {
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+            return 9;
+        case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+            return 1024;
+        case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+            return 2048;
+        case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+        case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+            return 65536;
+        case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+            return 32;
+        case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+            return 132;
+        case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+            return 49152;
+        case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+            return 232448;
+        case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+            return 233472;
+        case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+            return 1024;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+#define CUDA_FAKE extern "C" __attribute__((visibility("default"))) CUresult
+
+CUDA_FAKE cuInit(unsigned) {
+    is_initialised = true;
+    current = primary;
+    return CUDA_SUCCESS;
+}
+
+CUDA_FAKE cuDriverGetVersion(int* version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+}
+
+CUDA_FAKE cuDeviceGetCount(int* count) {
+    *count = devices;
+    return if_initialised();
+}
+
+CUDA_FAKE cuDeviceGet(CUdevice* device, int index) {
+    *device = index;
+    return if_initialised();
+}
+
+CUDA_FAKE cuDeviceGetName(char* name, int length, CUdevice) {
+    strncpy(name, "Fake \"H200\"", size_t(length));
+    return if_initialised();
+}
+
+CUDA_FAKE cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
+    *bytes = size_t(139) << 30;
+    return if_initialised();
+}
+
+CUDA_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+    *value = attribute_of(attribute);
+    return if_initialised();
+}
+
+CUDA_FAKE cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
+    *flags = 0;
+    *active = 1;
+    return if_initialised();
+}
+
+CUDA_FAKE cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+    *context = primary;
+    return if_initialised();
+}
+
+CUDA_FAKE cuDevicePrimaryCtxRelease_v2(CUdevice) {
+    return if_initialised();
+}
+
+CUDA_FAKE cuCtxGetCurrent(CUcontext* context) {
+    *context = current;
+    return if_initialised();
+}
+
+CUDA_FAKE cuCtxPushCurrent_v2(CUcontext) {
+    return if_initialised();
+}
+
+CUDA_FAKE cuCtxPopCurrent_v2(CUcontext* context) {
+    *context = primary;
+    return if_initialised();
+}
+
+CUDA_FAKE cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return if_initialised();
+}
+
+CUDA_FAKE cuCtxSynchronize(void) {
+    if (!is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
+    if (capturing) {
+        broken = 1;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    ++synchronizations;
+    if (void (*const callback)() = on_synchronize) callback();
+    return CUDA_SUCCESS;
+}
+
+void fake_set_devices(int count) {
+    devices = count;
+}
+
+void fake_set_capturing(int value) {
+    capturing = value;
+}
+
+int fake_capture_is_broken(void) {
+    return broken;
+}
+
+int fake_synchronizations(void) {
+    return synchronizations;
+}
+
+void fake_set_on_synchronize(void (*callback)(void)) {
+    on_synchronize = callback;
+}

@@ -1,0 +1,34 @@
+// What the two halves of the fake CUPTI know of each other.
+#pragma once
+
+#include <cupti.h>
+
+#include <mutex>
+
+namespace fake {
+
+// Who subscribed, and who gets the buffers.
+struct Client {
+    CUpti_CallbackFunc callback = nullptr;
+    void* data = nullptr;
+    CUpti_BuffersCallbackRequestFunc request = nullptr;
+    CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+    CUpti_TimestampCallbackFunc timestamp = nullptr;
+};
+
+extern std::recursive_mutex mutex;
+extern Client client;
+
+bool is_enabled(uint32_t kind);
+bool is_silenced(bool is_driver, uint32_t callback);
+bool calls_back(CUpti_CallbackDomain domain, uint32_t callback);
+uint64_t now();
+uint32_t pretended_version();
+
+// Hands the buffer that is being filled to the client.
+void complete_buffer();
+CUptiResult next_record(uint8_t* buffer, size_t valid, CUpti_Activity** record);
+size_t take_dropped();
+void finish_held_work();
+
+}  // namespace fake
