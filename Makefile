@@ -8,6 +8,9 @@ TORCH_VENV ?= .venv-torch
 ASAN_VENV ?= .venv-asan
 JOBS ?= 2
 FUZZ_SECONDS ?= 60
+CUPTI_VERSIONS ?= nvidia-cuda-cupti-cu12==12.0.90 nvidia-cuda-cupti-cu12==12.3.101 nvidia-cuda-cupti-cu12==12.4.127 \
+  nvidia-cuda-cupti-cu12==12.5.82 nvidia-cuda-cupti-cu12==12.6.80 nvidia-cuda-cupti-cu12==12.8.90 \
+  nvidia-cuda-cupti-cu12==12.9.79 nvidia-cuda-cupti==13.0.85 nvidia-cuda-cupti==13.1.115
 PYTEST_ARGS ?=
 BUILD_ARGS ?=
 
@@ -22,7 +25,7 @@ SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help build demo test pytest torch-test native-test asan asan-python tsan fuzz bench bench-smoke run-bench check stubs reference format clean
+.PHONY: help build demo test pytest torch-test native-test asan asan-python tsan fuzz cupti-versions gpu-test bench bench-smoke run-bench gpu-bench check stubs reference format clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -65,6 +68,20 @@ fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanit
 	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
 	set -e; for fuzzer in $$(find build/asan/tests/native -name 'fuzz_*' -type f -executable); do \
 	  $(SANITIZERS) $$fuzzer $(FUZZ_SECONDS); done
+
+cupti-versions: $(VENV)/.group-build ## lengths of records, against libraries of NVIDIA's (downloads 100 MB into build)
+	$(call build_native,native)
+	set -e; for version in $(CUPTI_VERSIONS); do \
+	  folder=build/cupti/$$version; \
+	  [ -d $$folder ] || $(PIP) install -q --no-deps --target $$folder $$version; \
+	  echo $$version; \
+	  KINETOGRAPH_LIBCUPTI=$$(ls $$PWD/$$folder/nvidia/*/lib/libcupti.so*) build/native/tests/native/cupti_walker_test >/dev/null; done
+
+gpu-test: $(INSTALLED) $(VENV)/.group-test ## what needs an NVIDIA GPU, and PyTorch for it in VENV
+	$(BIN)/python -m pytest tests/gpu $(PYTEST_ARGS)
+
+gpu-bench: $(INSTALLED) ## what recording CUDA costs, on a GPU, with PyTorch in VENV
+	$(BIN)/python -m benchmarks.gpu_launches
 
 bench: ## what it costs, beside floors and peers (installs torch into BENCH_VENV)
 	$(MAKE) VENV=$(BENCH_VENV) run-bench
