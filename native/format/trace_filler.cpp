@@ -15,6 +15,8 @@ namespace {
 // PyTorch's numbers.
 constexpr uint8_t device_cuda = 1, device_xpu = 12, device_hpu = 15, device_mtia = 19;
 
+constexpr char negative_duration[] = "with a negative duration (taken as 0)";
+
 uint8_t device_of_category(uint8_t category) {
     switch (static_cast<Category>(category)) {
         case Category::kernel:
@@ -41,7 +43,7 @@ uint8_t device_of_category(uint8_t category) {
 }  // namespace
 
 TraceFiller::TraceFiller(const trace::Storage& storage)
-    : trace_(storage), tracks_(trace_), owners_(storage), references_(storage) {
+    : trace_(storage), tracks_(trace_), owners_(storage), references_(storage), begin_ends_(storage) {
     for (size_t i = 0; i < trace_.categories.size(); ++i) {
         categories_.emplace(trace_.categories[i], static_cast<uint8_t>(i));
     }
@@ -99,7 +101,7 @@ void TraceFiller::add_instant(const ParsedEvent& event) {
 
 void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     if (!event.start_ns) return skip("without a time");
-    if (event.duration_ns.value_or(0) < 0) skip("with a negative duration (taken as 0)");
+    if (event.duration_ns.value_or(0) < 0) skip(negative_duration);
     const uint8_t category = category_of(event.category);
     const std::string_view name = event.name.meaning(scratch_);
     if (kind == EventKind::instant && category == uint8_t(Category::cpu_instant_event) &&
@@ -147,23 +149,18 @@ void TraceFiller::add_begin(const ParsedEvent& event) {
     const size_t before = trace_.size();
     add_row(event, EventKind::span);
     if (trace_.size() == before) return;
-    const uint32_t track = trace_.track.back();
-    if (open_begins_.size() <= track) open_begins_.resize(track + 1);
-    open_begins_[track].push_back(static_cast<uint32_t>(before));
+    begin_ends_.begin(trace_.track.back(), *event.start_ns, static_cast<uint32_t>(before));
 }
 
 void TraceFiller::add_end(const ParsedEvent& event) {
     if (!event.start_ns) return skip("without a time");
-    const uint32_t track = tracks_.track(event.pid, event.tid);
-    if (track >= open_begins_.size() || open_begins_[track].empty())
-        return skip("that end what did not begin");
-    const uint32_t row = open_begins_[track].back();
-    open_begins_[track].pop_back();
-    end_span(row, *event.start_ns, event.members);
+    begin_ends_.end(tracks_.track(event.pid, event.tid), *event.start_ns, event.members);
 }
 
 void TraceFiller::end_span(uint32_t row, int64_t end_ns, std::string_view members) {
-    trace_.duration_ns[row] = std::max<int64_t>(end_ns - trace_.start_ns[row], 0);
+    const int64_t duration_ns = end_ns - trace_.start_ns[row];
+    if (duration_ns < 0) skip(negative_duration);
+    trace_.duration_ns[row] = std::max<int64_t>(duration_ns, 0);
     if (members.empty()) return;
     std::string all(trace_.args_of(row));
     if (!all.empty()) all += ',';
@@ -233,7 +230,8 @@ void TraceFiller::set_metadata(std::string key, std::string json) {
 }
 
 bool TraceFiller::finish() {
-    close_open_begins();
+    match_begins();
+    close_unfinished();
     resolve_links();
     resolve_tasks();
     if (!has_track_arguments_) infer_devices();
@@ -243,14 +241,20 @@ bool TraceFiller::finish() {
     return true;
 }
 
-void TraceFiller::close_open_begins() {
+void TraceFiller::match_begins() {
+    const size_t lonely_ends = begin_ends_.match(
+        [this](const BeginEnds::Matched& span) { end_span(span.row, span.end_ns, span.members); });
+    if (lonely_ends != 0) skip("that end what did not begin", lonely_ends);
+    for (const auto& rows : begin_ends_.open())
+        unfinished_.insert(unfinished_.end(), rows.begin(), rows.end());
+}
+
+void TraceFiller::close_unfinished() {
     int64_t last_ns = trace_.window_end_ns;
     for (size_t row = 0; row < trace_.size(); ++row) last_ns = std::max(last_ns, trace_.end_ns(row));
-    for (const auto& rows : open_begins_) {
-        for (const uint32_t row : rows) {
-            trace_.duration_ns[row] = last_ns - trace_.start_ns[row];
-            trace_.flags[row] |= trace::event_unfinished;
-        }
+    for (const uint32_t row : unfinished_) {
+        trace_.duration_ns[row] = last_ns - trace_.start_ns[row];
+        trace_.flags[row] |= trace::event_unfinished;
     }
 }
 

@@ -1,12 +1,12 @@
 // Turns parsed events into rows of a Trace, and what only the JSON has into links, names and notes.
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "format/begin_ends.h"
 #include "format/event_parser.h"
 #include "trace/trace.h"
 #include "trace/track_index.h"
@@ -27,10 +27,7 @@ public:
     // Ends a span that was added without its duration, with arguments known only now.
     void end_span(uint32_t row, int64_t end_ns, std::string_view members);
     // It has no end in the file.
-    void leave_open(uint32_t row) {
-        open_begins_.resize(std::max<size_t>(open_begins_.size(), 1));
-        open_begins_[0].push_back(row);
-    }
+    void leave_open(uint32_t row) { unfinished_.push_back(row); }
     void skip(const std::string& what, size_t count = 1) { skipped_[what] += count; }
     const trace::Trace& trace() const { return trace_; }
     // A file of ours says where its tracks run; in others the categories tell.
@@ -70,7 +67,8 @@ private:
     bool take_window(const ParsedEvent& event);
     bool take_marker(const ParsedEvent& event);
 
-    void close_open_begins();
+    void match_begins();
+    void close_unfinished();
     void resolve_links();
     void resolve_tasks();
     void infer_devices();
@@ -84,7 +82,8 @@ private:
     uint8_t last_category_id_ = 0;
     std::string scratch_;
     trace::Column<ExternalId> owners_, references_;
-    std::vector<std::vector<uint32_t>> open_begins_;  // rows, by track
+    BeginEnds begin_ends_;
+    std::vector<uint32_t> unfinished_;  // rows
     std::vector<Task> tasks_;
     std::map<std::string, size_t> skipped_;
     std::unordered_map<std::string, size_t> metadata_index_;

@@ -233,6 +233,21 @@ TEST(begins_and_ends_become_spans) {
     CHECK(trace.notes.size() == 1);
 }
 
+TEST(begins_and_ends_may_come_in_any_order) {
+    const trace::Trace trace = read(R"([
+      {"ph":"B","name":"first","ts":0,"pid":1,"tid":1},
+      {"ph":"B","name":"later","ts":20,"pid":1,"tid":1,"args":{"a":1}},
+      {"ph":"B","name":"elsewhere","ts":5,"pid":1,"tid":2},
+      {"ph":"E","name":"first","ts":10,"pid":1,"tid":1,"args":{"b":2}},
+      {"ph":"E","name":"elsewhere","ts":7,"pid":1,"tid":2},
+      {"ph":"E","name":"later","ts":30,"pid":1,"tid":1,"args":{"c":3}}])");
+    CHECK(name_of(trace, 0) == "first" && trace.duration_ns[0] == 10'000);
+    CHECK(name_of(trace, 1) == "later" && trace.duration_ns[1] == 10'000);
+    CHECK(name_of(trace, 2) == "elsewhere" && trace.duration_ns[2] == 2'000);
+    CHECK(trace.args_of(0) == "\"b\":2" && trace.args_of(1) == "\"a\":1,\"c\":3");
+    CHECK(trace.notes.empty());
+}
+
 TEST(what_cannot_be_kept_is_noted) {
     const trace::Trace trace = read(R"([
       {"ph":"b","name":"async","ts":1,"pid":1,"tid":1},
