@@ -60,9 +60,29 @@ void EventParser::parse_member() {
         event_.phase = phase();
     } else if (key == "cat") {
         event_.category = cursor_.string();
+    } else if (key == "id") {
+        event_.id = id();
     } else {
-        cursor_.skip_value();
+        leave_out(key);
     }
+}
+
+void EventParser::leave_out(std::string_view key) {
+    cursor_.peek();
+    const char* value = cursor_.at();
+    cursor_.skip_value();
+    if (key == "s" && cursor_.since(value) == "\"t\"") return;
+    const auto* member = std::find(left_out_members.begin(), left_out_members.end() - 1, key);
+    event_.left_out.set(static_cast<size_t>(member - left_out_members.begin()));
+}
+
+// A number or a string.
+std::optional<StringToken> EventParser::id() {
+    const char c = cursor_.peek();
+    if (c == '"') return cursor_.string();
+    if (c == '-' || (c >= '0' && c <= '9')) return StringToken{cursor_.number()};
+    cursor_.skip_value();
+    return std::nullopt;
 }
 
 char EventParser::phase() {

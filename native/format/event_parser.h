@@ -1,6 +1,8 @@
 // One element of "traceEvents", taken apart but not yet judged.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,12 +12,19 @@
 
 namespace kinetograph::format {
 
+// Members of events that a Trace has no place for. The last stands for all others, and "s" only where it says
+// that an instant is of more than its thread.
+inline constexpr std::array<std::string_view, 6> left_out_members = {"id",    "tts", "tdur",
+                                                                     "cname", "s",   "other members"};
+
 // Views are into the input window or into the parser's own memory, and end with the next event.
 struct ParsedEvent {
     char phase = '\0';
     StringToken name, category;
     std::string_view pid = "0", tid = "0";  // as they stand in JSON
     std::optional<int64_t> start_ns, duration_ns;
+    std::optional<StringToken> id;
+    std::bitset<left_out_members.size()> left_out;
 
     // Arguments that are columns or ids; what is left stands in `members` as compact text.
     std::optional<int64_t> external_id;
@@ -47,6 +56,8 @@ public:
 
 private:
     void parse_member();
+    void leave_out(std::string_view key);
+    std::optional<StringToken> id();
     void parse_args_object();
     void parse_argument();
     void take_name_argument(std::string_view key);

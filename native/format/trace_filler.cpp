@@ -86,7 +86,21 @@ uint8_t TraceFiller::category_of(const StringToken& token) {
     last_category_ = text;
     const auto [found, is_new] = categories_.try_emplace(last_category_, 0);
     if (is_new) found->second = trace_.category_id(text);
+    is_last_category_lost_ = trace_.categories[found->second] != last_category_;
     return last_category_id_ = found->second;
+}
+
+// Counters of one name and several ids are several counters.
+std::string_view TraceFiller::name_of(const ParsedEvent& event) {
+    if (event.phase != 'C' || !event.id) return event.name.meaning(scratch_);
+    name_ = text_of(event.name) + '[' + text_of(*event.id) + ']';
+    return name_;
+}
+
+void TraceFiller::count_left_out(const ParsedEvent& event) {
+    if (event.id && event.phase != 'C') ++left_out_[0];
+    if (event.left_out.none()) return;
+    for (size_t member = 1; member < left_out_.size(); ++member) left_out_[member] += event.left_out[member];
 }
 
 void TraceFiller::add_span(const ParsedEvent& event) {
@@ -103,7 +117,8 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     if (!event.start_ns) return skip("without a time");
     if (event.duration_ns.value_or(0) < 0) skip(negative_duration);
     const uint8_t category = category_of(event.category);
-    const std::string_view name = event.name.meaning(scratch_);
+    if (is_last_category_lost_) skip("of one category too many (kept as \"other\")");
+    const std::string_view name = name_of(event);
     if (kind == EventKind::instant && category == uint8_t(Category::cpu_instant_event) &&
         is_memory_name(name)) {
         kind = EventKind::memory;
@@ -123,6 +138,7 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
                                                 (event.is_async ? trace::event_async : 0) |
                                                 (event.is_resumed ? trace::event_resumed : 0)));
     add_optional_columns(event);
+    count_left_out(event);
     if (!event.external_id) return;
     (owns_external_id(category, uint8_t(kind)) ? owners_ : references_).push_back({*event.external_id, row});
 }
@@ -154,6 +170,7 @@ void TraceFiller::add_begin(const ParsedEvent& event) {
 
 void TraceFiller::add_end(const ParsedEvent& event) {
     if (!event.start_ns) return skip("without a time");
+    count_left_out(event);
     begin_ends_.end(tracks_.track(event.pid, event.tid), *event.start_ns, event.members);
 }
 
@@ -186,7 +203,7 @@ bool TraceFiller::take_window(const ParsedEvent& event) {
 }
 
 bool TraceFiller::take_marker(const ParsedEvent& event) {
-    if (event.pid == markers_pid) return true;
+    if (event.pid == markers_pid) return event.name.inside.starts_with(marker_name);
     if (event.pid != window_end_pid || event.name.inside != window_end_name) return false;
     trace_.window_end_ns = std::max(trace_.window_end_ns, event.start_ns.value_or(0));
     return true;
@@ -311,6 +328,10 @@ bool TraceFiller::shift_to_base() {
 }
 
 void TraceFiller::note_what_was_skipped() {
+    for (size_t member = 0; member < left_out_.size(); ++member) {
+        if (left_out_[member] == 0) continue;
+        skip("with " + std::string(left_out_members[member]) + " (left out)", left_out_[member]);
+    }
     if (skipped_.empty()) return;
     std::string text;
     for (const auto& [what, count] : skipped_) {

@@ -1,6 +1,7 @@
 // Turns parsed events into rows of a Trace, and what only the JSON has into links, names and notes.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -63,6 +64,8 @@ private:
     void add_name(const ParsedEvent& event);
     void add_thread_name(const ParsedEvent& event, uint32_t track);
     uint8_t category_of(const StringToken& token);
+    std::string_view name_of(const ParsedEvent& event);
+    void count_left_out(const ParsedEvent& event);
     std::string text_of(const StringToken& token);
     bool take_window(const ParsedEvent& event);
     bool take_marker(const ParsedEvent& event);
@@ -80,12 +83,14 @@ private:
     std::unordered_map<std::string, uint8_t> categories_;
     std::string last_category_;
     uint8_t last_category_id_ = 0;
-    std::string scratch_;
+    bool is_last_category_lost_ = false;
+    std::string scratch_, name_;
     trace::Column<ExternalId> owners_, references_;
     BeginEnds begin_ends_;
     std::vector<uint32_t> unfinished_;  // rows
     std::vector<Task> tasks_;
     std::map<std::string, size_t> skipped_;
+    std::array<size_t, left_out_members.size()> left_out_{};  // how many events had them
     std::unordered_map<std::string, size_t> metadata_index_;
     bool has_track_arguments_ = false;
     bool has_window_start_ = false;
