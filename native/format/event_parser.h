@@ -25,6 +25,7 @@ struct ParsedEvent {
     std::optional<int64_t> start_ns, duration_ns;
     std::optional<StringToken> id;
     std::bitset<left_out_members.size()> left_out;
+    bool has_odd_member = false;  // of another type than the format says; left out
 
     // Arguments that are columns or ids; what is left stands in `members` as compact text.
     std::optional<int64_t> external_id;
@@ -58,21 +59,24 @@ private:
     void parse_member();
     void leave_out(std::string_view key);
     std::optional<StringToken> id();
+    bool is_number();
+    std::optional<StringToken> string_or_skip();
+    std::string_view number_or_skip();
+    void skip_odd();
     void parse_args_object();
     void parse_argument();
     void take_name_argument(std::string_view key);
     void keep_argument(const char* start);
     char phase();
     std::string_view scalar(std::string& scratch);
-    int64_t time();
-    std::optional<int64_t> integer_value();
+    std::optional<int64_t> time();
     std::optional<int64_t> integer_or_skip();
 
     JsonCursor& cursor_;
     ParsedEvent event_;
     std::span<const std::string_view> left_out_;
     const char* late_args_ = nullptr;  // args that came before the phase
-    std::string key_, pid_, tid_, lane_, task_, sort_index_, members_;
+    std::string key_, pid_, tid_, lane_, task_, members_;
 };
 
 }  // namespace kinetograph::format

@@ -51,6 +51,7 @@ TraceFiller::TraceFiller(const trace::Storage& storage)
 }
 
 void TraceFiller::add(const ParsedEvent& event) {
+    if (event.has_odd_member) skip("with members of an unexpected type (left out)");
     switch (event.phase) {
         case 'X':
             return add_span(event);
