@@ -116,7 +116,6 @@ void TraceFiller::add_instant(const ParsedEvent& event) {
 
 void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     if (!event.start_ns) return skip("without a time");
-    if (event.duration_ns.value_or(0) < 0) skip(negative_duration);
     const uint8_t category = category_of(event.category);
     if (is_last_category_lost_) skip("of one category too many (kept as \"other\")");
     const std::string_view name = name_of(event);
@@ -126,8 +125,8 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     }
     const auto row = static_cast<uint32_t>(trace_.size());
     trace_.start_ns.push_back(*event.start_ns);
-    trace_.duration_ns.push_back(kind == EventKind::span ? std::max<int64_t>(event.duration_ns.value_or(0), 0)
-                                                         : 0);
+    trace_.duration_ns.push_back(
+        kind == EventKind::span ? in_range(*event.start_ns, event.duration_ns.value_or(0)) : 0);
     trace_.name.push_back(trace_.strings.intern(name));
     trace_.track.push_back(tracks_.track(event.pid, event.tid));
     trace_.category.push_back(category);
@@ -142,6 +141,14 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     count_left_out(event);
     if (!event.external_id) return;
     (owns_external_id(category, uint8_t(kind)) ? owners_ : references_).push_back({*event.external_id, row});
+}
+
+// A duration that keeps the end, like every time of a trace, within largest_time_ns.
+int64_t TraceFiller::in_range(int64_t start_ns, int64_t duration_ns) {
+    if (duration_ns < 0) skip(negative_duration);
+    const int64_t longest_ns = largest_time_ns - start_ns;
+    if (duration_ns > longest_ns) skip("that end out of range (cut there)");
+    return std::clamp<int64_t>(duration_ns, 0, longest_ns);
 }
 
 // One row was added to the columns that every trace has; the others follow if they exist or are needed now.
@@ -176,9 +183,7 @@ void TraceFiller::add_end(const ParsedEvent& event) {
 }
 
 void TraceFiller::end_span(uint32_t row, int64_t end_ns, std::string_view members) {
-    const int64_t duration_ns = end_ns - trace_.start_ns[row];
-    if (duration_ns < 0) skip(negative_duration);
-    trace_.duration_ns[row] = std::max<int64_t>(duration_ns, 0);
+    trace_.duration_ns[row] = in_range(trace_.start_ns[row], end_ns - trace_.start_ns[row]);
     if (members.empty()) return;
     std::string all(trace_.args_of(row));
     if (!all.empty()) all += ',';
@@ -196,7 +201,8 @@ void TraceFiller::add_flow(const ParsedEvent& event) {
 
 bool TraceFiller::take_window(const ParsedEvent& event) {
     if (event.pid != spans_pid || event.category.inside != "Trace" || !event.start_ns) return false;
-    const int64_t start = *event.start_ns, end = start + event.duration_ns.value_or(0);
+    const int64_t start = *event.start_ns,
+                  end = std::min(start + event.duration_ns.value_or(0), largest_time_ns);
     trace_.window_start_ns = has_window_start_ ? std::min(trace_.window_start_ns, start) : start;
     trace_.window_end_ns = std::max(trace_.window_end_ns, end);
     has_window_start_ = true;
@@ -253,8 +259,8 @@ bool TraceFiller::finish() {
     resolve_links();
     resolve_tasks();
     if (!has_track_arguments_) infer_devices();
-    note_what_was_skipped();
     if (!shift_to_base()) return false;
+    note_what_was_skipped();
     trace::sort_events(trace_);
     return true;
 }
@@ -316,16 +322,21 @@ void TraceFiller::infer_devices() {
 bool TraceFiller::shift_to_base() {
     const int64_t base = trace_.base_time_ns;
     if (base == 0) return true;
+    const auto shifted = [base](int64_t time_ns) {
+        return std::clamp(time_ns + base, -largest_time_ns, largest_time_ns);
+    };
     if (trace_.window_end_ns != 0 || has_window_start_) {
-        trace_.window_start_ns += base;
-        trace_.window_end_ns += base;
+        trace_.window_start_ns = shifted(trace_.window_start_ns);
+        trace_.window_end_ns = shifted(trace_.window_end_ns);
     }
-    bool in_range = true;
-    for (int64_t& start : trace_.start_ns) {
-        start += base;
-        in_range &= start <= largest_time_ns && start >= -largest_time_ns;
+    bool all_in_range = true;
+    for (size_t row = 0; row < trace_.size(); ++row) {
+        const int64_t start_ns = trace_.start_ns[row] + base;
+        all_in_range &= start_ns == shifted(trace_.start_ns[row]);
+        trace_.start_ns[row] = start_ns;
+        if (all_in_range) trace_.duration_ns[row] = in_range(start_ns, trace_.duration_ns[row]);
     }
-    return in_range;
+    return all_in_range;
 }
 
 void TraceFiller::note_what_was_skipped() {

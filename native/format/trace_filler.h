@@ -57,6 +57,7 @@ private:
     void add_row(const ParsedEvent& event, trace::EventKind kind);
     void add_span(const ParsedEvent& event);
     void add_instant(const ParsedEvent& event);
+    int64_t in_range(int64_t start_ns, int64_t duration_ns);
     void add_optional_columns(const ParsedEvent& event);
     void add_begin(const ParsedEvent& event);
     void add_end(const ParsedEvent& event);

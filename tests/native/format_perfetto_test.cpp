@@ -1,4 +1,6 @@
 // Perfetto's format: the encoder, lanes that close in time, and what malformed bytes are told.
+#include <tuple>
+
 #include "check.h"
 #include "format/lanes.h"
 #include "format/perfetto_values.h"
@@ -52,6 +54,44 @@ TEST(numbers_of_all_sizes_come_back) {
         CHECK(reader.next(field) && field.number == 500 && field.value == value);
         CHECK(reader.next(field) && field.number == 1 && field.value == value);
     }
+}
+
+TEST(arguments_as_deep_as_json_may_be_come_back) {
+    using Form = std::tuple<const char*, const char*, const char*>;
+    for (const size_t depth : {99, 100, 101, 102, 110, 128}) {
+        for (const auto& [before, inner, after] :
+             {Form{"[", "1", "]"}, Form{"[", "[]", "]"}, Form{"{\"k\":", "{}", "}"}}) {
+            std::string value = inner;
+            const size_t around = depth - (value == "1" ? 0 : 1);
+            for (size_t i = 0; i < around; ++i) value = before + value + after;
+            const trace::Trace trace = read(R"([{"ph":"X","ts":1,"args":{"deep":)" + value + R"(}}])");
+            const trace::Trace again = read_perfetto(written_perfetto(trace));
+            CHECK(again.args_of(0) == "\"deep\":" + value);
+        }
+    }
+}
+
+TEST(events_at_the_end_of_time_come_back) {
+    constexpr std::string_view latest = "2305843009213693.952";
+    const std::string event = R"({"ph":"X","ts":2305843009213693,"dur":)" + std::string(latest) + "}";
+    const std::string window =
+        R"({"ph":"X","cat":"Trace","pid":"Spans","ts":1,"dur":)" + std::string(latest) + "}";
+    for (const char* base : {"0", "1", "-1"}) {
+        const trace::Trace trace = read(R"({"baseTimeNanoseconds":)" + std::string(base) +
+                                        R"(,"traceEvents":[)" + event + "," + window + "]}");
+        CHECK(trace.duration_ns[0] < 1000 && trace.notes.size() == 1);
+        const trace::Trace again = read_perfetto(written_perfetto(trace));
+        CHECK(again.start_ns[0] == trace.start_ns[0] && again.duration_ns[0] == trace.duration_ns[0]);
+        CHECK(again.window_end_ns == trace.window_end_ns);
+        CHECK(read(written(trace)).duration_ns[0] == trace.duration_ns[0]);
+    }
+}
+
+TEST(half_a_surrogate_pair_comes_back) {
+    const trace::Trace trace =
+        read(R"([{"ph":"X","ts":1,"args":{"a":"\ud800\n","b":"\ud83d\ude00","c":["\uDFFF\\u"]}}])");
+    const trace::Trace again = read_perfetto(written_perfetto(trace));
+    CHECK(again.args_of(0) == "\"a\":\"\\ud800\\n\",\"b\":\"\xF0\x9F\x98\x80\",\"c\":[\"\\uDFFF\\\\u\"]");
 }
 
 TEST(lanes_close_in_order_of_time) {
