@@ -137,9 +137,15 @@ TEST(numbers_are_spelled_as_python_spells_them) {
 TEST(malformed_bytes_get_place_and_reason) {
     size_t offset = 0;
     CHECK(reason_for("hello", &offset) == "expected a packet of a Perfetto trace" && offset == 0);
-    const std::string whole = written_perfetto(crossing());
-    CHECK(reason_for(whole.substr(0, whole.size() - 3), &offset).starts_with("a packet that is longer"));
-    CHECK(offset < whole.size() && offset + 40 > whole.size());
+    CHECK(
+        reason_for(std::string_view("\x0a\x00\x0a\x80", 4), &offset).starts_with("a packet that is longer"));
+    CHECK(offset == 2);
+    CHECK(reason_for(std::string_view("\x0a\x05\x58", 3), &offset).starts_with("a packet that is longer"));
+    CHECK(offset == 0);
+    CHECK(reason_for(std::string_view("\x0a\x00\x0b", 3), &offset).starts_with("expected a packet"));
+    CHECK(offset == 2);
+    const std::string endless = "\x0a" + std::string(20, '\x80');
+    CHECK(reason_for(endless) == "a number of more than ten bytes");
     CHECK(reason_for(std::string_view("\x0a\x01\x58", 3)) ==
           "a number that goes on behind the end of its message");
     CHECK(reason_for(std::string_view("\x0a\x02\x5a\x05", 4)) == "a field that is longer than its message");
@@ -147,9 +153,24 @@ TEST(malformed_bytes_get_place_and_reason) {
     CHECK(reason_for(std::string_view("\x0a\x02\x00\x00", 4)) == "a field without a number");
 }
 
+// Its first event says what file it is; then a part is as good as a part of a JSON file.
 TEST(any_part_of_a_file_is_refused_or_read_without_harm) {
     const std::string whole = written_perfetto(crossing());
-    for (size_t size = 0; size < whole.size(); ++size) reason_for(std::string_view(whole).substr(0, size));
+    bool was_read = false;
+    size_t most_rows = 0;
+    for (size_t size = 0; size < whole.size(); ++size) {
+        const std::string_view part = std::string_view(whole).substr(0, size);
+        if (!reason_for(part).empty()) {
+            CHECK(!was_read);
+            continue;
+        }
+        const trace::Trace trace = read_perfetto(part, 7);
+        was_read |= !trace.notes.empty();
+        CHECK(trace.size() >= most_rows && trace.notes.size() <= 1);
+        for (const trace::Note& note : trace.notes) CHECK(note.kind == "truncated");
+        most_rows = trace.size();
+    }
+    CHECK(was_read && most_rows == 4);
 }
 
 CHECK_MAIN
