@@ -31,7 +31,7 @@ def decorate(scope: Any, function: Any) -> Any:
             hint="put @kg.scope(...) above its __init__, or another of its methods",
         )
     require_callable("@kg.scope", function, hint="put @kg.scope(...) directly above a def")
-    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    flags = getattr(_code_of(function), "co_flags", 0)
     if flags & _CO_COROUTINE:
         return _around_coroutine(scope, function)
     if flags & _CO_ASYNC_GENERATOR:
@@ -39,6 +39,14 @@ def decorate(scope: Any, function: Any) -> Any:
     if flags & _CO_GENERATOR:
         return _around_generator(scope, function)
     return functools.update_wrapper(_native.ScopedFunction(scope, function), function)
+
+
+def _code_of(function: Any) -> Any:
+    """What runs when it is called, behind partials and objects that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code if code is not None else getattr(type(function).__call__, "__code__", None)
 
 
 def _around_coroutine(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:
