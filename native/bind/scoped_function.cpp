@@ -60,12 +60,20 @@ PyObject* scoped_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf
     return result;
 }
 
-PyObject* scoped_new(PyTypeObject* type, PyObject* args, PyObject*) {
+extern PyTypeObject scoped_function_type, scoped_callable_type;
+
+PyTypeObject& type_that_binds_like(PyObject* function) {
+    const bool is_function = PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_METHOD_DESCRIPTOR);
+    return is_function ? scoped_function_type : scoped_callable_type;
+}
+
+PyObject* scoped_new(PyTypeObject*, PyObject* args, PyObject*) {
     PyObject *scope, *function;
     if (!PyArg_ParseTuple(args, "OO:ScopedFunction", &scope, &function)) return nullptr;
     if (!is_scope(scope) || !PyCallable_Check(function))
         return PyErr_Format(PyExc_TypeError, "ScopedFunction() expects a scope and a callable");
-    auto* self = reinterpret_cast<ScopedFunctionObject*>(type->tp_alloc(type, 0));
+    PyTypeObject& type = type_that_binds_like(function);
+    auto* self = reinterpret_cast<ScopedFunctionObject*>(type.tp_alloc(&type, 0));
     if (!self) return nullptr;
     self->vectorcall = scoped_vectorcall;
     self->scope = Py_NewRef(scope);
@@ -94,10 +102,22 @@ void scoped_dealloc(PyObject* self) {
     Py_TYPE(self)->tp_free(self);
 }
 
-// Bound like a function when found on an instance.
-PyObject* scoped_bind(PyObject* self, PyObject* instance, PyObject*) {
+// Found on an instance, a function becomes its method.
+PyObject* bind_like_function(PyObject* self, PyObject* instance, PyObject*) {
     if (!instance || instance == Py_None) return Py_NewRef(self);
     return PyMethod_New(self, instance);
+}
+
+// Builtins do not, nor does what is bound already: what the callable itself would do decides.
+PyObject* bind_like_callable(PyObject* self, PyObject* instance, PyObject* owner) {
+    PyObject* function = cast(self)->function;
+    const descrgetfunc get = function ? Py_TYPE(function)->tp_descr_get : nullptr;
+    if (!get || !instance || instance == Py_None) return Py_NewRef(self);
+    PyObject* bound = get(function, instance, owner);
+    if (!bound) return nullptr;
+    const bool stays = bound == function;
+    Py_DECREF(bound);
+    return stays ? Py_NewRef(self) : PyMethod_New(self, instance);
 }
 
 // What the wrapper has not, the function may have: __code__, __defaults__, attributes of its owner.
@@ -127,12 +147,12 @@ PyGetSetDef getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyTypeObject scoped_function_type = [] {
+PyTypeObject callable_type() {
     PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-    type.tp_name = "kinetograph.ScopedFunction";
+    type.tp_name = "kinetograph.ScopedCallable";
     type.tp_basicsize = sizeof(ScopedFunctionObject);
-    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC |
-                    Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+    type.tp_flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
     type.tp_vectorcall_offset = offsetof(ScopedFunctionObject, vectorcall);
     type.tp_dictoffset = offsetof(ScopedFunctionObject, attributes);
     type.tp_weaklistoffset = offsetof(ScopedFunctionObject, weak_references);
@@ -143,19 +163,32 @@ PyTypeObject scoped_function_type = [] {
     type.tp_traverse = scoped_traverse;
     type.tp_clear = scoped_clear;
     type.tp_dealloc = scoped_dealloc;
-    type.tp_descr_get = scoped_bind;
+    type.tp_descr_get = bind_like_callable;
     type.tp_getattro = scoped_getattro;
     type.tp_repr = scoped_repr;
     type.tp_methods = methods;
     type.tp_getset = getset;
+    type.tp_doc = "A callable whose calls are recorded as a scope.";
+    return type;
+}
+
+// The flag lets Python call a method without making an object of it.
+PyTypeObject function_type() {
+    PyTypeObject type = callable_type();
+    type.tp_name = "kinetograph.ScopedFunction";
+    type.tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
+    type.tp_descr_get = bind_like_function;
     type.tp_doc = "A function whose calls are recorded as a scope.";
     return type;
-}();
+}
+
+PyTypeObject scoped_function_type = function_type();
+PyTypeObject scoped_callable_type = callable_type();
 
 }  // namespace
 
 int add_scoped_function(PyObject* module) {
-    if (PyType_Ready(&scoped_function_type) != 0) return -1;
+    if (PyType_Ready(&scoped_function_type) != 0 || PyType_Ready(&scoped_callable_type) != 0) return -1;
     return PyModule_AddObjectRef(module, "ScopedFunction",
                                  reinterpret_cast<PyObject*>(&scoped_function_type));
 }

@@ -46,7 +46,7 @@ void EventParser::parse_member() {
     } else if (key == "dur") {
         event_.duration_ns = time();
     } else if (key == "name") {
-        event_.name = cursor_.string();
+        event_.name = string_or_skip().value_or(StringToken{});
     } else if (key == "args") {
         if (event_.phase != '\0') return parse_args_object();
         cursor_.peek();
@@ -59,32 +59,75 @@ void EventParser::parse_member() {
     } else if (key == "ph") {
         event_.phase = phase();
     } else if (key == "cat") {
-        event_.category = cursor_.string();
+        event_.category = string_or_skip().value_or(StringToken{});
+    } else if (key == "id") {
+        event_.id = id();
     } else {
-        cursor_.skip_value();
+        leave_out(key);
     }
 }
 
-char EventParser::phase() {
-    const StringToken token = cursor_.string();
-    return token.inside.size() == 1 ? token.inside[0] : '?';
+void EventParser::leave_out(std::string_view key) {
+    cursor_.peek();
+    const char* value = cursor_.at();
+    cursor_.skip_value();
+    if (key == "s" && cursor_.since(value) == "\"t\"") return;
+    const auto* member = std::find(left_out_members.begin(), left_out_members.end() - 1, key);
+    event_.left_out.set(static_cast<size_t>(member - left_out_members.begin()));
 }
 
-int64_t EventParser::time() {
+bool EventParser::is_number() {
+    const char c = cursor_.peek();
+    return c == '-' || (c >= '0' && c <= '9');
+}
+
+// One member that is not what it should be is no reason to refuse a file. Null says that there is nothing.
+void EventParser::skip_odd() {
+    event_.has_odd_member |= cursor_.peek() != 'n';
+    cursor_.skip_value();
+}
+
+std::optional<StringToken> EventParser::string_or_skip() {
+    if (cursor_.peek() == '"') return cursor_.string();
+    skip_odd();
+    return std::nullopt;
+}
+
+// Empty when it was none.
+std::string_view EventParser::number_or_skip() {
+    if (is_number()) return cursor_.number();
+    skip_odd();
+    return {};
+}
+
+// A number or a string.
+std::optional<StringToken> EventParser::id() {
+    if (is_number()) return StringToken{cursor_.number()};
+    return string_or_skip();
+}
+
+char EventParser::phase() {
+    const std::optional<StringToken> token = string_or_skip();
+    if (!token) return '\0';
+    return token->inside.size() == 1 ? token->inside[0] : '?';
+}
+
+std::optional<int64_t> EventParser::time() {
     cursor_.peek();
     const char* start = cursor_.at();
-    const std::optional<int64_t> value = to_nanoseconds(cursor_.number());
+    const std::string_view number = number_or_skip();
+    if (number.empty()) return std::nullopt;
+    const std::optional<int64_t> value = to_nanoseconds(number);
     if (!value) cursor_.fail_at(start, "a time that is out of range");
-    return *value;
+    return value;
 }
 
 // A pid or tid: a number or a string, kept as it stands so that it can be written back.
 std::string_view EventParser::scalar(std::string& scratch) {
-    if (cursor_.peek() == 'n') {
-        cursor_.skip_value();
-        return "0";
+    if (cursor_.peek() != '"') {
+        const std::string_view number = number_or_skip();
+        return number.empty() ? "0" : number;
     }
-    if (cursor_.peek() != '"') return cursor_.number();
     const char* start = cursor_.at();
     const StringToken token = cursor_.string();
     if (token.is_plain) return cursor_.since(start);
@@ -95,8 +138,7 @@ std::string_view EventParser::scalar(std::string& scratch) {
 }
 
 void EventParser::parse_args_object() {
-    if (cursor_.peek() == 'n') return cursor_.skip_value();  // null: there are none
-    if (cursor_.peek() != '{') cursor_.fail("expected args to be an object in braces");
+    if (cursor_.peek() != '{') return skip_odd();
     cursor_.pass('{');
     if (cursor_.pass_if('}')) return;
     do {
@@ -129,19 +171,9 @@ void EventParser::keep_argument(const char* start) {
     }
 }
 
-std::optional<int64_t> EventParser::integer_value() {
-    const char c = cursor_.peek();
-    if (c != '-' && (c < '0' || c > '9')) return std::nullopt;
-    return to_int64(cursor_.number());
-}
-
 std::optional<int64_t> EventParser::integer_or_skip() {
-    const char* start = cursor_.at();
-    const std::optional<int64_t> value = integer_value();
-    if (value) return value;
-    cursor_.go_back_to(start);
-    cursor_.skip_value();
-    return std::nullopt;
+    const std::string_view number = number_or_skip();
+    return number.empty() ? std::nullopt : to_int64(number);
 }
 
 // False for values of another form than ours or Kineto's: those stay in the text.
@@ -179,11 +211,10 @@ bool take_argument(ParsedEvent& event, std::string_view key, std::string_view va
 
 // Only the arguments that name and place a row count; no other is kept.
 void EventParser::take_name_argument(std::string_view key) {
-    const bool is_string = cursor_.peek() == '"';
-    if ((key == "name" || key == "labels") && is_string) {
-        event_.label = cursor_.string();
-    } else if (key == "sort_index" && !is_string) {
-        event_.sort_index = scalar(sort_index_);
+    if (key == "name" || key == "labels") {
+        event_.label = string_or_skip();
+    } else if (key == "sort_index") {
+        event_.sort_index = number_or_skip();
     } else if (key == track_argument::lane_of) {
         event_.lane_of = scalar(lane_);
     } else if (key == track_argument::task_of) {

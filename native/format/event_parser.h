@@ -1,6 +1,8 @@
 // One element of "traceEvents", taken apart but not yet judged.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,12 +12,20 @@
 
 namespace kinetograph::format {
 
+// Members of events that a Trace has no place for. The last stands for all others, and "s" only where it says
+// that an instant is of more than its thread.
+inline constexpr std::array<std::string_view, 6> left_out_members = {"id",    "tts", "tdur",
+                                                                     "cname", "s",   "other members"};
+
 // Views are into the input window or into the parser's own memory, and end with the next event.
 struct ParsedEvent {
     char phase = '\0';
     StringToken name, category;
     std::string_view pid = "0", tid = "0";  // as they stand in JSON
     std::optional<int64_t> start_ns, duration_ns;
+    std::optional<StringToken> id;
+    std::bitset<left_out_members.size()> left_out;
+    bool has_odd_member = false;  // of another type than the format says; left out
 
     // Arguments that are columns or ids; what is left stands in `members` as compact text.
     std::optional<int64_t> external_id;
@@ -47,21 +57,26 @@ public:
 
 private:
     void parse_member();
+    void leave_out(std::string_view key);
+    std::optional<StringToken> id();
+    bool is_number();
+    std::optional<StringToken> string_or_skip();
+    std::string_view number_or_skip();
+    void skip_odd();
     void parse_args_object();
     void parse_argument();
     void take_name_argument(std::string_view key);
     void keep_argument(const char* start);
     char phase();
     std::string_view scalar(std::string& scratch);
-    int64_t time();
-    std::optional<int64_t> integer_value();
+    std::optional<int64_t> time();
     std::optional<int64_t> integer_or_skip();
 
     JsonCursor& cursor_;
     ParsedEvent event_;
     std::span<const std::string_view> left_out_;
     const char* late_args_ = nullptr;  // args that came before the phase
-    std::string key_, pid_, tid_, lane_, task_, sort_index_, members_;
+    std::string key_, pid_, tid_, lane_, task_, members_;
 };
 
 }  // namespace kinetograph::format

@@ -125,7 +125,7 @@ void JsonCursor::pass_literal(std::string_view literal) {
 }
 
 void JsonCursor::go_deeper() {
-    if (++depth_ > deepest_nesting) fail("values are nested deeper than 128");
+    if (++depth_ > deepest_json) fail("values are nested deeper than 128");
 }
 
 void JsonCursor::skip_object() {

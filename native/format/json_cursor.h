@@ -9,6 +9,9 @@
 
 namespace kinetograph::format {
 
+// How deep values may nest.
+inline constexpr int deepest_json = 128;
+
 // The window ends inside an element: refill it and begin the element again.
 struct NeedMore {};
 
@@ -97,8 +100,6 @@ public:
     [[noreturn]] void fail_at(const char* position, const std::string& reason) const;
 
 private:
-    static constexpr int deepest_nesting = 128;
-
     void skip_space();
     StringToken string_rest();
     void pass_escape();

@@ -177,6 +177,19 @@ void append_unescaped(std::string& out, std::string_view text) {
     }
 }
 
+bool has_lone_surrogate(std::string_view text) {
+    std::string meaning;
+    for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at)) {
+        at += 2;
+        if (text[at - 1] != 'u') continue;
+        const uint32_t code = hex_value(text.data() + at);
+        const size_t length = append_unicode_escape(meaning, text.substr(at));
+        if (length == 4 && (is_high_surrogate(code) || is_low_surrogate(code))) return true;
+        at += length;
+    }
+    return false;
+}
+
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
         const size_t length = utf8_length(text);

@@ -19,6 +19,7 @@ void append_escaped(std::string& out, std::string_view text);
 // Appends what the inside of a JSON string means. The text was scanned before: every escape is complete. Half
 // a surrogate pair, and bytes that are no UTF-8, become U+FFFD.
 void append_unescaped(std::string& out, std::string_view text);
+bool has_lone_surrogate(std::string_view text);
 
 std::string quoted(std::string_view text);
 

@@ -55,6 +55,7 @@ inline constexpr std::string_view device_index = "device_index";
 
 inline constexpr std::string_view spans_pid = "\"Spans\"";
 inline constexpr std::string_view markers_pid = "\"Traces\"";
+inline constexpr std::string_view marker_name = "Iteration Start: ";  // and the name of the profiler
 inline constexpr std::string_view window_end_pid = "\"\"";
 inline constexpr std::string_view window_end_name = "Record Window End";
 

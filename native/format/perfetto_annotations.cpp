@@ -71,19 +71,34 @@ void Annotations::put_elements(ProtoBuffer& out, std::string_view elements) {
     });
 }
 
+// Half of a surrogate pair has no UTF-8: then the JSON stands there too. Perfetto takes the text.
+void Annotations::put_text(ProtoBuffer& out, std::string_view value) {
+    put_string(out, meaning(inside(value), string_));
+    if (has_lone_surrogate(inside(value))) out.text(annotation::json, value);
+}
+
+void Annotations::put_container(ProtoBuffer& out, std::string_view value) {
+    if (depth_ == annotation::deepest) return out.text(annotation::json, value);
+    if (inside(value).empty()) return put_empty(out, value);
+    ++depth_;
+    if (value.front() == '{') {
+        members(out, annotation::members, inside(value));
+    } else {
+        put_elements(out, inside(value));
+    }
+    --depth_;
+}
+
 void Annotations::put_value(ProtoBuffer& out, std::string_view value) {
     switch (value.empty() ? '\0' : value.front()) {
         case '"':
-            return put_string(out, meaning(inside(value), string_));
+            return put_text(out, value);
         case 't':
         case 'f':
             return out.number(annotation::boolean, value.front() == 't');
         case '{':
-            if (value == "{}") return put_empty(out, value);
-            return members(out, annotation::members, inside(value));
         case '[':
-            if (value == "[]") return put_empty(out, value);
-            return put_elements(out, inside(value));
+            return put_container(out, value);
         case 'n':
             return;  // null is an annotation without a value
         default:

@@ -32,11 +32,14 @@ private:
     void put_name(ProtoBuffer& out, std::string_view name);
     void put_string(ProtoBuffer& out, std::string_view value);
     void put_value(ProtoBuffer& out, std::string_view value);
+    void put_text(ProtoBuffer& out, std::string_view value);
     void put_elements(ProtoBuffer& out, std::string_view elements);
+    void put_container(ProtoBuffer& out, std::string_view value);
 
     ProtoBuffer& interned_;
     TextCache names_, strings_;
     std::string name_, string_;
+    int depth_ = 0;  // of containers around the value at hand
 };
 
 }  // namespace kinetograph::format::perfetto

@@ -54,6 +54,7 @@ inline constexpr uint32_t name_iid = 1, boolean = 2, natural = 3, integer = 4, r
                           text_iid = 17;
 inline constexpr uint32_t nested_type = 1, nested_keys = 2;  // of nested
 inline constexpr uint64_t nested_object = 1;
+inline constexpr int deepest = 100;  // values that lie deeper are written as JSON
 }  // namespace annotation
 
 // What our files say of themselves stands in the arguments of one instant, on a track of its own.

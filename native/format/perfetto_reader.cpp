@@ -15,6 +15,7 @@
 #include "format/perfetto.h"
 #include "format/perfetto_counters.h"
 #include "format/perfetto_links.h"
+#include "format/perfetto_packet_reader.h"
 #include "format/perfetto_places.h"
 #include "format/perfetto_sequence.h"
 #include "format/perfetto_values.h"
@@ -55,20 +56,16 @@ struct TrackEvent {
 class Reader {
 public:
     Reader(const Source& source, const trace::Storage& storage)
-        : window_(source), filler_(storage), places_(filler_) {}
+        : packets_(source), filler_(storage), places_(filler_) {}
 
     trace::Trace read() {
-        const char* at = window_.begin();
-        size_t size = 0;
-        while (next_packet(at, size)) {
-            read_packet({at, size}, window_.offset() + static_cast<size_t>(at - window_.begin()));
-            at += size;
-        }
+        while (packets_.next()) read_packet(packets_.packet(), packets_.offset());
+        if (packets_.is_cut()) note_missing_end();
         return finish();
     }
 
 private:
-    bool next_packet(const char*& at, size_t& size);
+    void note_missing_end();
     void read_packet(std::string_view bytes, size_t offset);
     void take(const ProtoField& field, Packet& packet);
     Sequence& sequence_of(uint64_t id);
@@ -88,7 +85,7 @@ private:
     void read_metadata(std::string_view object);
     trace::Trace finish();
 
-    InputWindow window_;
+    PacketReader packets_;
     TraceFiller filler_;
     Places places_;
     Clocks clocks_;
@@ -103,33 +100,14 @@ private:
     int64_t base_ns_ = 0, shift_ns_ = 0, window_start_ns_ = 0, window_end_ns_ = 0;
 };
 
-// Finds the next packet and has the whole of it in the window.
-bool Reader::next_packet(const char*& at, size_t& size) {
-    while (true) {
-        const std::string_view rest(at, static_cast<size_t>(window_.end() - at));
-        const size_t offset = window_.offset() + static_cast<size_t>(at - window_.begin());
-        if (rest.empty() && window_.is_complete()) return false;
-        // A length has at most ten bytes, and what is behind the window may belong to it.
-        if (rest.size() >= 11 || window_.is_complete()) {
-            ProtoReader reader(rest, offset);
-            const uint64_t tag = reader.varint();
-            if (tag != (trace_file::packet << 3 | 2)) {
-                throw ParseError(offset, "expected a packet of a Perfetto trace");
-            }
-            const uint64_t length = reader.varint();
-            const size_t head = reader.offset() - offset;
-            if (length <= rest.size() - head) {
-                at += head;
-                size = static_cast<size_t>(length);
-                return true;
-            }
-            if (window_.is_complete()) {
-                throw ParseError(offset, "a packet that is longer than the rest of the file");
-            }
-        }
-        window_.refill(at);
-        at = window_.begin();
+// Whoever wrote it died, or it was not copied as a whole.
+void Reader::note_missing_end() {
+    if (events_ == 0) {
+        throw ParseError(packets_.offset(), "a packet that is longer than the rest of the file");
     }
+    filler_.add_note("truncated", "the file ends within the packet at byte " +
+                                      std::to_string(packets_.offset()) + ", after " +
+                                      std::to_string(events_) + " events: what came behind is missing");
 }
 
 Sequence& Reader::sequence_of(uint64_t id) {

@@ -5,15 +5,13 @@
 #include <cmath>
 
 #include "format/json_check.h"
+#include "format/json_cursor.h"
 #include "format/json_pieces.h"
 #include "format/json_text.h"
 
 namespace kinetograph::format::perfetto {
 
 namespace {
-
-// Together less than the depth to which JSON is read.
-constexpr int deepest = 100, deepest_json = 20;
 
 // Appends to a list that is closed with `end`.
 void add_element(std::string& list, char begin, const std::string& element) {
@@ -31,11 +29,11 @@ int depth_of(std::string_view value) {
     return 1 + deepest_inside;
 }
 
-// JSON that other programs wrote is not trusted.
-std::string checked(const ProtoField& field) {
+// JSON that other programs wrote is not trusted. `depth` is how deep it lies itself.
+std::string checked(const ProtoField& field, int depth) {
     try {
         std::string json = compact_json(field.bytes);
-        if (depth_of(json) <= deepest_json) return json;
+        if (depth + depth_of(json) <= deepest_json) return json;
     } catch (const ParseError&) {
     }
     return quoted(field.bytes);
@@ -101,7 +99,7 @@ void ValueReader::take(const ProtoField& field, Parts& parts, Annotation& annota
             parts.json = nested(field, depth + 1);
             break;
         case annotation::json:
-            parts.json = checked(field);
+            parts.json = checked(field, depth);
             break;
         case annotation::members: {
             const Annotation member = read(field, depth + 1);
@@ -118,7 +116,7 @@ void ValueReader::take(const ProtoField& field, Parts& parts, Annotation& annota
 
 Annotation ValueReader::read(const ProtoField& message, int depth) {
     ProtoReader reader(message);
-    if (depth > deepest) reader.fail("annotations are nested deeper than 100");
+    if (depth > annotation::deepest) reader.fail("annotations are nested deeper than 100");
     Annotation annotation;
     Parts parts;
     for (ProtoField field; reader.next(field);) take(field, parts, annotation, depth);
@@ -133,7 +131,7 @@ Annotation ValueReader::read(const ProtoField& message, int depth) {
 // An older form. Ours has one key without a value, which is the text of something empty.
 std::string ValueReader::nested(const ProtoField& message, int depth) {
     ProtoReader reader(message);
-    if (depth > deepest) reader.fail("annotations are nested deeper than 100");
+    if (depth > annotation::deepest) reader.fail("annotations are nested deeper than 100");
     uint64_t type = 0;
     std::vector<std::string> keys, values, elements;
     std::string scalar = "null";

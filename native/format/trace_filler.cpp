@@ -15,6 +15,8 @@ namespace {
 // PyTorch's numbers.
 constexpr uint8_t device_cuda = 1, device_xpu = 12, device_hpu = 15, device_mtia = 19;
 
+constexpr char negative_duration[] = "with a negative duration (taken as 0)";
+
 uint8_t device_of_category(uint8_t category) {
     switch (static_cast<Category>(category)) {
         case Category::kernel:
@@ -41,7 +43,7 @@ uint8_t device_of_category(uint8_t category) {
 }  // namespace
 
 TraceFiller::TraceFiller(const trace::Storage& storage)
-    : trace_(storage), tracks_(trace_), owners_(storage), references_(storage) {
+    : trace_(storage), tracks_(trace_), owners_(storage), references_(storage), begin_ends_(storage) {
     for (size_t i = 0; i < trace_.categories.size(); ++i) {
         categories_.emplace(trace_.categories[i], static_cast<uint8_t>(i));
     }
@@ -49,6 +51,7 @@ TraceFiller::TraceFiller(const trace::Storage& storage)
 }
 
 void TraceFiller::add(const ParsedEvent& event) {
+    if (event.has_odd_member) skip("with members of an unexpected type (left out)");
     switch (event.phase) {
         case 'X':
             return add_span(event);
@@ -84,7 +87,21 @@ uint8_t TraceFiller::category_of(const StringToken& token) {
     last_category_ = text;
     const auto [found, is_new] = categories_.try_emplace(last_category_, 0);
     if (is_new) found->second = trace_.category_id(text);
+    is_last_category_lost_ = trace_.categories[found->second] != last_category_;
     return last_category_id_ = found->second;
+}
+
+// Counters of one name and several ids are several counters.
+std::string_view TraceFiller::name_of(const ParsedEvent& event) {
+    if (event.phase != 'C' || !event.id) return event.name.meaning(scratch_);
+    name_ = text_of(event.name) + '[' + text_of(*event.id) + ']';
+    return name_;
+}
+
+void TraceFiller::count_left_out(const ParsedEvent& event) {
+    if (event.id && event.phase != 'C') ++left_out_[0];
+    if (event.left_out.none()) return;
+    for (size_t member = 1; member < left_out_.size(); ++member) left_out_[member] += event.left_out[member];
 }
 
 void TraceFiller::add_span(const ParsedEvent& event) {
@@ -99,17 +116,17 @@ void TraceFiller::add_instant(const ParsedEvent& event) {
 
 void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     if (!event.start_ns) return skip("without a time");
-    if (event.duration_ns.value_or(0) < 0) skip("with a negative duration (taken as 0)");
     const uint8_t category = category_of(event.category);
-    const std::string_view name = event.name.meaning(scratch_);
+    if (is_last_category_lost_) skip("of one category too many (kept as \"other\")");
+    const std::string_view name = name_of(event);
     if (kind == EventKind::instant && category == uint8_t(Category::cpu_instant_event) &&
         is_memory_name(name)) {
         kind = EventKind::memory;
     }
     const auto row = static_cast<uint32_t>(trace_.size());
     trace_.start_ns.push_back(*event.start_ns);
-    trace_.duration_ns.push_back(kind == EventKind::span ? std::max<int64_t>(event.duration_ns.value_or(0), 0)
-                                                         : 0);
+    trace_.duration_ns.push_back(
+        kind == EventKind::span ? in_range(*event.start_ns, event.duration_ns.value_or(0)) : 0);
     trace_.name.push_back(trace_.strings.intern(name));
     trace_.track.push_back(tracks_.track(event.pid, event.tid));
     trace_.category.push_back(category);
@@ -121,8 +138,17 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
                                                 (event.is_async ? trace::event_async : 0) |
                                                 (event.is_resumed ? trace::event_resumed : 0)));
     add_optional_columns(event);
+    count_left_out(event);
     if (!event.external_id) return;
     (owns_external_id(category, uint8_t(kind)) ? owners_ : references_).push_back({*event.external_id, row});
+}
+
+// A duration that keeps the end, like every time of a trace, within largest_time_ns.
+int64_t TraceFiller::in_range(int64_t start_ns, int64_t duration_ns) {
+    if (duration_ns < 0) skip(negative_duration);
+    const int64_t longest_ns = largest_time_ns - start_ns;
+    if (duration_ns > longest_ns) skip("that end out of range (cut there)");
+    return std::clamp<int64_t>(duration_ns, 0, longest_ns);
 }
 
 // One row was added to the columns that every trace has; the others follow if they exist or are needed now.
@@ -147,23 +173,17 @@ void TraceFiller::add_begin(const ParsedEvent& event) {
     const size_t before = trace_.size();
     add_row(event, EventKind::span);
     if (trace_.size() == before) return;
-    const uint32_t track = trace_.track.back();
-    if (open_begins_.size() <= track) open_begins_.resize(track + 1);
-    open_begins_[track].push_back(static_cast<uint32_t>(before));
+    begin_ends_.begin(trace_.track.back(), *event.start_ns, static_cast<uint32_t>(before));
 }
 
 void TraceFiller::add_end(const ParsedEvent& event) {
     if (!event.start_ns) return skip("without a time");
-    const uint32_t track = tracks_.track(event.pid, event.tid);
-    if (track >= open_begins_.size() || open_begins_[track].empty())
-        return skip("that end what did not begin");
-    const uint32_t row = open_begins_[track].back();
-    open_begins_[track].pop_back();
-    end_span(row, *event.start_ns, event.members);
+    count_left_out(event);
+    begin_ends_.end(tracks_.track(event.pid, event.tid), *event.start_ns, event.members);
 }
 
 void TraceFiller::end_span(uint32_t row, int64_t end_ns, std::string_view members) {
-    trace_.duration_ns[row] = std::max<int64_t>(end_ns - trace_.start_ns[row], 0);
+    trace_.duration_ns[row] = in_range(trace_.start_ns[row], end_ns - trace_.start_ns[row]);
     if (members.empty()) return;
     std::string all(trace_.args_of(row));
     if (!all.empty()) all += ',';
@@ -181,7 +201,8 @@ void TraceFiller::add_flow(const ParsedEvent& event) {
 
 bool TraceFiller::take_window(const ParsedEvent& event) {
     if (event.pid != spans_pid || event.category.inside != "Trace" || !event.start_ns) return false;
-    const int64_t start = *event.start_ns, end = start + event.duration_ns.value_or(0);
+    const int64_t start = *event.start_ns,
+                  end = std::min(start + event.duration_ns.value_or(0), largest_time_ns);
     trace_.window_start_ns = has_window_start_ ? std::min(trace_.window_start_ns, start) : start;
     trace_.window_end_ns = std::max(trace_.window_end_ns, end);
     has_window_start_ = true;
@@ -189,7 +210,7 @@ bool TraceFiller::take_window(const ParsedEvent& event) {
 }
 
 bool TraceFiller::take_marker(const ParsedEvent& event) {
-    if (event.pid == markers_pid) return true;
+    if (event.pid == markers_pid) return event.name.inside.starts_with(marker_name);
     if (event.pid != window_end_pid || event.name.inside != window_end_name) return false;
     trace_.window_end_ns = std::max(trace_.window_end_ns, event.start_ns.value_or(0));
     return true;
@@ -233,24 +254,31 @@ void TraceFiller::set_metadata(std::string key, std::string json) {
 }
 
 bool TraceFiller::finish() {
-    close_open_begins();
+    match_begins();
+    close_unfinished();
     resolve_links();
     resolve_tasks();
     if (!has_track_arguments_) infer_devices();
-    note_what_was_skipped();
     if (!shift_to_base()) return false;
+    note_what_was_skipped();
     trace::sort_events(trace_);
     return true;
 }
 
-void TraceFiller::close_open_begins() {
+void TraceFiller::match_begins() {
+    const size_t lonely_ends = begin_ends_.match(
+        [this](const BeginEnds::Matched& span) { end_span(span.row, span.end_ns, span.members); });
+    if (lonely_ends != 0) skip("that end what did not begin", lonely_ends);
+    for (const auto& rows : begin_ends_.open())
+        unfinished_.insert(unfinished_.end(), rows.begin(), rows.end());
+}
+
+void TraceFiller::close_unfinished() {
     int64_t last_ns = trace_.window_end_ns;
     for (size_t row = 0; row < trace_.size(); ++row) last_ns = std::max(last_ns, trace_.end_ns(row));
-    for (const auto& rows : open_begins_) {
-        for (const uint32_t row : rows) {
-            trace_.duration_ns[row] = last_ns - trace_.start_ns[row];
-            trace_.flags[row] |= trace::event_unfinished;
-        }
+    for (const uint32_t row : unfinished_) {
+        trace_.duration_ns[row] = last_ns - trace_.start_ns[row];
+        trace_.flags[row] |= trace::event_unfinished;
     }
 }
 
@@ -294,19 +322,28 @@ void TraceFiller::infer_devices() {
 bool TraceFiller::shift_to_base() {
     const int64_t base = trace_.base_time_ns;
     if (base == 0) return true;
+    const auto shifted = [base](int64_t time_ns) {
+        return std::clamp(time_ns + base, -largest_time_ns, largest_time_ns);
+    };
     if (trace_.window_end_ns != 0 || has_window_start_) {
-        trace_.window_start_ns += base;
-        trace_.window_end_ns += base;
+        trace_.window_start_ns = shifted(trace_.window_start_ns);
+        trace_.window_end_ns = shifted(trace_.window_end_ns);
     }
-    bool in_range = true;
-    for (int64_t& start : trace_.start_ns) {
-        start += base;
-        in_range &= start <= largest_time_ns && start >= -largest_time_ns;
+    bool all_in_range = true;
+    for (size_t row = 0; row < trace_.size(); ++row) {
+        const int64_t start_ns = trace_.start_ns[row] + base;
+        all_in_range &= start_ns == shifted(trace_.start_ns[row]);
+        trace_.start_ns[row] = start_ns;
+        if (all_in_range) trace_.duration_ns[row] = in_range(start_ns, trace_.duration_ns[row]);
     }
-    return in_range;
+    return all_in_range;
 }
 
 void TraceFiller::note_what_was_skipped() {
+    for (size_t member = 0; member < left_out_.size(); ++member) {
+        if (left_out_[member] == 0) continue;
+        skip("with " + std::string(left_out_members[member]) + " (left out)", left_out_[member]);
+    }
     if (skipped_.empty()) return;
     std::string text;
     for (const auto& [what, count] : skipped_) {

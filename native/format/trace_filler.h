@@ -1,12 +1,13 @@
 // Turns parsed events into rows of a Trace, and what only the JSON has into links, names and notes.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "format/begin_ends.h"
 #include "format/event_parser.h"
 #include "trace/trace.h"
 #include "trace/track_index.h"
@@ -27,10 +28,7 @@ public:
     // Ends a span that was added without its duration, with arguments known only now.
     void end_span(uint32_t row, int64_t end_ns, std::string_view members);
     // It has no end in the file.
-    void leave_open(uint32_t row) {
-        open_begins_.resize(std::max<size_t>(open_begins_.size(), 1));
-        open_begins_[0].push_back(row);
-    }
+    void leave_open(uint32_t row) { unfinished_.push_back(row); }
     void skip(const std::string& what, size_t count = 1) { skipped_[what] += count; }
     const trace::Trace& trace() const { return trace_; }
     // A file of ours says where its tracks run; in others the categories tell.
@@ -59,6 +57,7 @@ private:
     void add_row(const ParsedEvent& event, trace::EventKind kind);
     void add_span(const ParsedEvent& event);
     void add_instant(const ParsedEvent& event);
+    int64_t in_range(int64_t start_ns, int64_t duration_ns);
     void add_optional_columns(const ParsedEvent& event);
     void add_begin(const ParsedEvent& event);
     void add_end(const ParsedEvent& event);
@@ -66,11 +65,14 @@ private:
     void add_name(const ParsedEvent& event);
     void add_thread_name(const ParsedEvent& event, uint32_t track);
     uint8_t category_of(const StringToken& token);
+    std::string_view name_of(const ParsedEvent& event);
+    void count_left_out(const ParsedEvent& event);
     std::string text_of(const StringToken& token);
     bool take_window(const ParsedEvent& event);
     bool take_marker(const ParsedEvent& event);
 
-    void close_open_begins();
+    void match_begins();
+    void close_unfinished();
     void resolve_links();
     void resolve_tasks();
     void infer_devices();
@@ -82,11 +84,14 @@ private:
     std::unordered_map<std::string, uint8_t> categories_;
     std::string last_category_;
     uint8_t last_category_id_ = 0;
-    std::string scratch_;
+    bool is_last_category_lost_ = false;
+    std::string scratch_, name_;
     trace::Column<ExternalId> owners_, references_;
-    std::vector<std::vector<uint32_t>> open_begins_;  // rows, by track
+    BeginEnds begin_ends_;
+    std::vector<uint32_t> unfinished_;  // rows
     std::vector<Task> tasks_;
     std::map<std::string, size_t> skipped_;
+    std::array<size_t, left_out_members.size()> left_out_{};  // how many events had them
     std::unordered_map<std::string, size_t> metadata_index_;
     bool has_track_arguments_ = false;
     bool has_window_start_ = false;

@@ -1,9 +1,8 @@
-// The C table of record_abi.h, over the recorder.
+// The C table of record_abi.h, over the recorder. Nothing that a caller hands in, and no want of memory, may
+// reach him as a crash or an exception.
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <exception>
-#include <new>
 
 #include "kinetograph/record_abi.h"
 #include "record/recorder.h"
@@ -26,16 +25,23 @@ ThreadBuffer* listening_thread() {
     return active.load(std::memory_order_relaxed) & active_sessions ? recording_thread() : nullptr;
 }
 
-uint32_t intern(const char* text, size_t bytes) {
-    return Recorder::instance().strings().intern_for_ever({text, bytes});
+constexpr uint32_t no_name = 0;  // shown as an empty one
+
+uint32_t intern(const char* text, size_t bytes) noexcept {
+    if (!text) return no_name;
+    try {
+        return Recorder::instance().strings().intern_for_ever({text, bytes});
+    } catch (...) {
+        return no_name;
+    }
 }
 
-void begin(uint32_t name, uint8_t category, uint8_t scope) {
+void begin(uint32_t name, uint8_t category, uint8_t scope) noexcept {
     if (ThreadBuffer* thread = listening_thread())
         begin_scope(*thread, running_lane(*thread), name, open_meta(Category(category), RecordScope(scope)));
 }
 
-void end(uint32_t name) {
+void end(uint32_t name) noexcept {
     const uint64_t now = base::ticks();
     if (ThreadBuffer* thread = listening_thread())
         end_scope(*thread, lane_that_has(*thread, name), name, now);
@@ -57,22 +63,22 @@ void append_event(const kinetograph_event& event, RecordKind kind) {
     append_with_payload(*thread, record, nullptr, event.args, event.args ? event.args_bytes : 0);
 }
 
-void span(const kinetograph_event* event) {
-    append_event(*event, RecordKind::span);
+void span(const kinetograph_event* event) noexcept {
+    if (event) append_event(*event, RecordKind::span);
 }
-void instant(const kinetograph_event* event) {
-    append_event(*event, RecordKind::instant);
+void instant(const kinetograph_event* event) noexcept {
+    if (event) append_event(*event, RecordKind::instant);
 }
 
-void counter(uint32_t name, double value) {
+void counter(uint32_t name, double value) noexcept {
     if (ThreadBuffer* thread = listening_thread())
         append(*thread, {base::ticks(), std::bit_cast<uint64_t>(value), name, RecordKind::counter,
                          uint8_t(Category::counter), 0, 0, 0, 0, 0});
 }
 
-void device_span(const kinetograph_device_event* event) {
+void device_span(const kinetograph_device_event* event) noexcept {
     ThreadBuffer* thread = listening_thread();
-    if (!thread) return;
+    if (!thread || !event) return;
     const DevicePlace place{event->device_type, {}, event->device_index, event->resource};
     const Record record{uint64_t(event->start_ns),
                         uint64_t(event->end_ns),
@@ -87,10 +93,11 @@ void device_span(const kinetograph_device_event* event) {
     append_device_span(*thread, record, place, event->args, event->args ? event->args_bytes : 0);
 }
 
-void name_thread(const char* text, size_t bytes) {
+void name_thread(const char* text, size_t bytes) noexcept {
+    if (!text) return;
     try {
         Recorder::instance().set_thread_name({text, bytes});
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
         // A name is a courtesy.
     }
 }
@@ -115,21 +122,21 @@ SessionOptions session_options(const kinetograph_session_options& known) {
     return options;
 }
 
-uint64_t session_start(const kinetograph_session_options* wanted) {
+uint64_t session_start(const kinetograph_session_options* wanted) noexcept {
     kinetograph_session_options known{};
     if (!wanted || !copy_known(*wanted, known)) return 0;
     try {
         return Recorder::instance().start(session_options(known));
-    } catch (const std::exception&) {
+    } catch (...) {
         return 0;
     }
 }
 
-int session_discard(uint64_t session) {
+int session_discard(uint64_t session) noexcept {
     try {
         Recorder::instance().stop(session);
         return 0;
-    } catch (const std::exception&) {
+    } catch (...) {
         return -1;
     }
 }

@@ -233,6 +233,21 @@ TEST(begins_and_ends_become_spans) {
     CHECK(trace.notes.size() == 1);
 }
 
+TEST(begins_and_ends_may_come_in_any_order) {
+    const trace::Trace trace = read(R"([
+      {"ph":"B","name":"first","ts":0,"pid":1,"tid":1},
+      {"ph":"B","name":"later","ts":20,"pid":1,"tid":1,"args":{"a":1}},
+      {"ph":"B","name":"elsewhere","ts":5,"pid":1,"tid":2},
+      {"ph":"E","name":"first","ts":10,"pid":1,"tid":1,"args":{"b":2}},
+      {"ph":"E","name":"elsewhere","ts":7,"pid":1,"tid":2},
+      {"ph":"E","name":"later","ts":30,"pid":1,"tid":1,"args":{"c":3}}])");
+    CHECK(name_of(trace, 0) == "first" && trace.duration_ns[0] == 10'000);
+    CHECK(name_of(trace, 1) == "later" && trace.duration_ns[1] == 10'000);
+    CHECK(name_of(trace, 2) == "elsewhere" && trace.duration_ns[2] == 2'000);
+    CHECK(trace.args_of(0) == "\"b\":2" && trace.args_of(1) == "\"a\":1,\"c\":3");
+    CHECK(trace.notes.empty());
+}
+
 TEST(what_cannot_be_kept_is_noted) {
     const trace::Trace trace = read(R"([
       {"ph":"b","name":"async","ts":1,"pid":1,"tid":1},
@@ -242,6 +257,52 @@ TEST(what_cannot_be_kept_is_noted) {
     CHECK(trace.size() == 0);
     CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "unread");
     CHECK(contains(trace.notes[0].text, "1 of phase b") && contains(trace.notes[0].text, "1 of a flow"));
+}
+
+TEST(members_that_a_trace_has_no_place_for_are_noted) {
+    const trace::Trace trace = read(R"([
+      {"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1,"tts":5,"tdur":1,"cname":"good","id":"0x1","sf":3},
+      {"ph":"B","name":"b","ts":5,"pid":1,"tid":1,"tts":6},
+      {"ph":"E","ts":6,"pid":1,"tid":1,"tts":7},
+      {"ph":"i","name":"wide","ts":7,"pid":1,"tid":1,"s":"g"},
+      {"ph":"i","name":"usual","ts":8,"pid":1,"tid":1,"s":"t"}])");
+    CHECK(trace.size() == 4 && trace.notes.size() == 1 && trace.notes[0].kind == "unread");
+    const std::string& text = trace.notes[0].text;
+    CHECK(contains(text, "3 with tts (left out)") && contains(text, "1 with tdur (left out)"));
+    CHECK(contains(text, "1 with cname (left out)") && contains(text, "1 with id (left out)"));
+    CHECK(contains(text, "1 with s (left out)") && contains(text, "1 with other members (left out)"));
+}
+
+TEST(counters_of_several_ids_are_several) {
+    const trace::Trace trace = read(R"([
+      {"ph":"C","name":"queue","id":1,"ts":1,"pid":1,"args":{"n":1}},
+      {"ph":"C","name":"queue","id":"b\u0061","ts":2,"pid":1,"args":{"n":2}},
+      {"ph":"C","name":"queue","ts":3,"pid":1,"args":{"n":3}}])");
+    CHECK(name_of(trace, 0) == "queue[1]" && name_of(trace, 1) == "queue[ba]" &&
+          name_of(trace, 2) == "queue");
+    CHECK(trace.notes.empty());
+}
+
+TEST(only_kinetos_markers_are_taken_for_markers) {
+    const trace::Trace trace = read(R"([
+      {"ph":"i","name":"Iteration Start: PyTorch Profiler","ts":1,"s":"g","pid":"Traces","tid":"t"},
+      {"ph":"i","name":"mine","ts":2,"s":"t","pid":"Traces","tid":"t"}])");
+    CHECK(trace.size() == 1 && name_of(trace, 0) == "mine");
+    CHECK(trace.notes.empty());
+}
+
+TEST(events_of_too_many_categories_are_noted) {
+    std::string text = "[";
+    for (int i = 0; i < 300; ++i) {
+        text +=
+            (i ? "," : "") + std::string(R"({"ph":"X","ts":1,"cat":"category )") + std::to_string(i) + "\"}";
+    }
+    const trace::Trace trace = read(text + "]");
+    size_t others = 0;
+    for (const uint8_t category : trace.category) others += trace.categories[category] == "other";
+    CHECK(trace.size() == 300 && others > 0);
+    CHECK(trace.notes.size() == 1);
+    CHECK(contains(trace.notes[0].text, std::to_string(others) + " of one category too many"));
 }
 
 TEST(a_million_bytes_of_args_are_one_event) {

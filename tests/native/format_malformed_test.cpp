@@ -113,12 +113,48 @@ TEST(wrong_strings_are_refused) {
 }
 
 TEST(wrong_events_are_refused) {
-    check_refused(R"([{"ts":"1"}])", 7, "expected a digit");
     check_refused(R"([{"ts":1e40}])", 7, "out of range");
-    check_refused(R"([{"ph":"X","args":[]}])", 18, "args to be an object");
-    check_refused(R"([{"pid":{}}])", 8, "expected a digit");
-    check_refused(R"([{"name":1}])", 9, "expected '\"'");
+    check_refused(R"([{"ts":"1}])", 11, "ends in the middle");
+    check_refused(R"([{"ph":"X","args":[})", 19, "expected a digit");
+    check_refused(R"([{"name":nul}])", 12, "expected a value");
     check_refused(R"({"baseTimeNanoseconds":1.5,"traceEvents":[]})", 26, "expected baseTimeNanoseconds");
+}
+
+TEST(members_of_another_type_are_left_out_and_noted) {
+    const std::string good = R"({"ph":"X","name":"good","ts":1,"dur":1,"pid":1,"tid":1})";
+    for (const char* odd :
+         {R"("args":"__stripped__")", R"("args":[1])", R"("name":12)", R"("name":{"a":[1]})", R"("cat":true)",
+          R"("dur":"5")", R"("pid":{})", R"("tid":[])", R"("id":false)"}) {
+        for (const size_t piece : {size_t(1), size_t(1000)}) {
+            const std::string event = std::string(R"({"ph":"X","ts":2,)") + odd + "}";
+            const trace::Trace trace = read("[" + good + "," + event + "]", piece);
+            CHECK(trace.size() == 2);
+            CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "unread");
+            CHECK(trace.notes[0].text.find("1 with members of an unexpected type") != std::string::npos);
+        }
+    }
+}
+
+TEST(events_whose_time_or_phase_is_of_another_type_are_left_out_and_noted) {
+    const trace::Trace trace =
+        read(R"([{"ph":"X","ts":"12"},{"ph":"X","ts":null},{"ph":1,"ts":1},{"ph":"X","ts":3}])");
+    CHECK(trace.size() == 1 && trace.start_ns[0] == 3000);
+    CHECK(trace.notes[0].text.find("2 without a time") != std::string::npos);
+    CHECK(trace.notes[0].text.find("1 without a phase") != std::string::npos);
+}
+
+TEST(names_of_rows_may_be_of_another_type) {
+    const trace::Trace trace =
+        read(R"([{"ph":"M","name":"thread_sort_index","pid":1,"tid":1,"args":{"sort_index":[1]}},
+                 {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":5,"device_type":"x"}},
+                 {"ph":"X","ts":1,"pid":1,"tid":1}])");
+    CHECK(trace.size() == 1 && trace.tracks[0].name.empty());
+    CHECK(trace.notes[0].text.find("2 with members of an unexpected type") != std::string::npos);
+}
+
+TEST(members_that_are_null_are_none) {
+    const trace::Trace trace = read(R"([{"ph":"X","ts":2,"name":null,"cat":null,"dur":null,"id":null}])");
+    CHECK(trace.size() == 1 && trace.duration_ns[0] == 0 && trace.notes.empty());
 }
 
 TEST(a_base_that_pushes_times_out_of_range_is_refused) {

@@ -1,4 +1,6 @@
 // Perfetto's format: the encoder, lanes that close in time, and what malformed bytes are told.
+#include <tuple>
+
 #include "check.h"
 #include "format/lanes.h"
 #include "format/perfetto_values.h"
@@ -54,6 +56,44 @@ TEST(numbers_of_all_sizes_come_back) {
     }
 }
 
+TEST(arguments_as_deep_as_json_may_be_come_back) {
+    using Form = std::tuple<const char*, const char*, const char*>;
+    for (const size_t depth : {99, 100, 101, 102, 110, 128}) {
+        for (const auto& [before, inner, after] :
+             {Form{"[", "1", "]"}, Form{"[", "[]", "]"}, Form{"{\"k\":", "{}", "}"}}) {
+            std::string value = inner;
+            const size_t around = depth - (value == "1" ? 0 : 1);
+            for (size_t i = 0; i < around; ++i) value = before + value + after;
+            const trace::Trace trace = read(R"([{"ph":"X","ts":1,"args":{"deep":)" + value + R"(}}])");
+            const trace::Trace again = read_perfetto(written_perfetto(trace));
+            CHECK(again.args_of(0) == "\"deep\":" + value);
+        }
+    }
+}
+
+TEST(events_at_the_end_of_time_come_back) {
+    constexpr std::string_view latest = "2305843009213693.952";
+    const std::string event = R"({"ph":"X","ts":2305843009213693,"dur":)" + std::string(latest) + "}";
+    const std::string window =
+        R"({"ph":"X","cat":"Trace","pid":"Spans","ts":1,"dur":)" + std::string(latest) + "}";
+    for (const char* base : {"0", "1", "-1"}) {
+        const trace::Trace trace = read(R"({"baseTimeNanoseconds":)" + std::string(base) +
+                                        R"(,"traceEvents":[)" + event + "," + window + "]}");
+        CHECK(trace.duration_ns[0] < 1000 && trace.notes.size() == 1);
+        const trace::Trace again = read_perfetto(written_perfetto(trace));
+        CHECK(again.start_ns[0] == trace.start_ns[0] && again.duration_ns[0] == trace.duration_ns[0]);
+        CHECK(again.window_end_ns == trace.window_end_ns);
+        CHECK(read(written(trace)).duration_ns[0] == trace.duration_ns[0]);
+    }
+}
+
+TEST(half_a_surrogate_pair_comes_back) {
+    const trace::Trace trace =
+        read(R"([{"ph":"X","ts":1,"args":{"a":"\ud800\n","b":"\ud83d\ude00","c":["\uDFFF\\u"]}}])");
+    const trace::Trace again = read_perfetto(written_perfetto(trace));
+    CHECK(again.args_of(0) == "\"a\":\"\\ud800\\n\",\"b\":\"\xF0\x9F\x98\x80\",\"c\":[\"\\uDFFF\\\\u\"]");
+}
+
 TEST(lanes_close_in_order_of_time) {
     format::Lanes lanes;
     CHECK(lanes.lane_of(0, 10) == 0);
@@ -97,9 +137,15 @@ TEST(numbers_are_spelled_as_python_spells_them) {
 TEST(malformed_bytes_get_place_and_reason) {
     size_t offset = 0;
     CHECK(reason_for("hello", &offset) == "expected a packet of a Perfetto trace" && offset == 0);
-    const std::string whole = written_perfetto(crossing());
-    CHECK(reason_for(whole.substr(0, whole.size() - 3), &offset).starts_with("a packet that is longer"));
-    CHECK(offset < whole.size() && offset + 40 > whole.size());
+    CHECK(
+        reason_for(std::string_view("\x0a\x00\x0a\x80", 4), &offset).starts_with("a packet that is longer"));
+    CHECK(offset == 2);
+    CHECK(reason_for(std::string_view("\x0a\x05\x58", 3), &offset).starts_with("a packet that is longer"));
+    CHECK(offset == 0);
+    CHECK(reason_for(std::string_view("\x0a\x00\x0b", 3), &offset).starts_with("expected a packet"));
+    CHECK(offset == 2);
+    const std::string endless = "\x0a" + std::string(20, '\x80');
+    CHECK(reason_for(endless) == "a number of more than ten bytes");
     CHECK(reason_for(std::string_view("\x0a\x01\x58", 3)) ==
           "a number that goes on behind the end of its message");
     CHECK(reason_for(std::string_view("\x0a\x02\x5a\x05", 4)) == "a field that is longer than its message");
@@ -107,9 +153,24 @@ TEST(malformed_bytes_get_place_and_reason) {
     CHECK(reason_for(std::string_view("\x0a\x02\x00\x00", 4)) == "a field without a number");
 }
 
+// Its first event says what file it is; then a part is as good as a part of a JSON file.
 TEST(any_part_of_a_file_is_refused_or_read_without_harm) {
     const std::string whole = written_perfetto(crossing());
-    for (size_t size = 0; size < whole.size(); ++size) reason_for(std::string_view(whole).substr(0, size));
+    bool was_read = false;
+    size_t most_rows = 0;
+    for (size_t size = 0; size < whole.size(); ++size) {
+        const std::string_view part = std::string_view(whole).substr(0, size);
+        if (!reason_for(part).empty()) {
+            CHECK(!was_read);
+            continue;
+        }
+        const trace::Trace trace = read_perfetto(part, 7);
+        was_read |= !trace.notes.empty();
+        CHECK(trace.size() >= most_rows && trace.notes.size() <= 1);
+        for (const trace::Note& note : trace.notes) CHECK(note.kind == "truncated");
+        most_rows = trace.size();
+    }
+    CHECK(was_read && most_rows == 4);
 }
 
 CHECK_MAIN

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncGenerator, Callable, Generator
+from types import FunctionType
 from typing import Any
 
 from kinetograph import _native
@@ -17,21 +18,30 @@ from kinetograph.errors import ArgumentError
 
 __all__ = ["decorate"]
 
+_IMPLICIT_CLASSMETHODS = ("__init_subclass__", "__class_getitem__")
+"""A class makes class methods of them, but only of plain functions."""
+
 _CO_GENERATOR = 0x20
 _CO_COROUTINE = 0x80
 _CO_ASYNC_GENERATOR = 0x200
 
 
 def decorate(scope: Any, function: Any) -> Any:
+    decorated = _decorated(scope, function)
+    is_implicit = isinstance(function, FunctionType) and function.__name__ in _IMPLICIT_CLASSMETHODS
+    return _ImplicitClassMethod(decorated) if is_implicit else decorated
+
+
+def _decorated(scope: Any, function: Any) -> Any:
     if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(decorate(scope, function.__func__))
+        return type(function)(_decorated(scope, function.__func__))
     if isinstance(function, type):
         raise ArgumentError(
             f"a scope decorates functions, got the class {function.__qualname__}",
             hint="put @kg.scope(...) above its __init__, or another of its methods",
         )
     require_callable("@kg.scope", function, hint="put @kg.scope(...) directly above a def")
-    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    flags = getattr(_code_of(function), "co_flags", 0)
     if flags & _CO_COROUTINE:
         return _around_coroutine(scope, function)
     if flags & _CO_ASYNC_GENERATOR:
@@ -39,6 +49,21 @@ def decorate(scope: Any, function: Any) -> Any:
     if flags & _CO_GENERATOR:
         return _around_generator(scope, function)
     return functools.update_wrapper(_native.ScopedFunction(scope, function), function)
+
+
+class _ImplicitClassMethod(classmethod):  # type: ignore[type-arg]
+    """Can be called, for those who write `@classmethod` above it all the same."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(*args, **kwargs)
+
+
+def _code_of(function: Any) -> Any:
+    """What runs when it is called, behind partials and objects that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code if code is not None else getattr(type(function).__call__, "__code__", None)
 
 
 def _around_coroutine(scope: Any, function: Callable[..., Any]) -> Callable[..., Any]:

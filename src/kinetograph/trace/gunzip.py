@@ -11,37 +11,50 @@ from kinetograph.errors import TraceFormatError
 __all__ = ["Gunzip"]
 
 _GZIP_FRAME = 16 + zlib.MAX_WBITS
+_MAGIC = b"\x1f\x8b"
 _PACKED_BYTES = 64 << 10
 _PIECE_BYTES = 1 << 20
 
 
 class Gunzip:
-    """Reads all members of a gzip file as one text. Pieces are bounded, however well the file is packed."""
+    """Reads all members of a gzip file as one text. Pieces are bounded, however well the file is packed.
+
+    `is_cut` tells, at the end, whether the file ends within a member: its writer died, or it was not copied
+    as a whole.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._library = _fastest_library()
         self._member: Any = self._library.decompressobj(_GZIP_FRAME)
         self._packed = b""
+        self.is_cut = False
 
     def read(self) -> bytes:
-        """The next piece; nothing at the end of the last member."""
+        """The next piece; nothing at the end of the file."""
         try:
             return self._read()
         except self._library.error as error:
-            raise _damaged(self._file, str(error)) from error
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, reason: str) -> TraceFormatError:
+        return TraceFormatError(
+            f"{self._file.name!r} is no complete gzip file: {reason}",
+            hint="copy it again, or record again; zcat shows the part that is there",
+        )
 
     def _read(self) -> bytes:
-        while True:
+        while not self.is_cut:
             if self._member.eof and not self._next_member():
-                return b""
-            self._packed = self._packed or self._file.read(_PACKED_BYTES)
-            if not self._packed:
-                raise _damaged(self._file, "the file ends too early")
-            piece: bytes = self._member.decompress(self._packed, _PIECE_BYTES)
+                break
+            self._packed = packed = self._packed or self._file.read(_PACKED_BYTES)
+            # Also when the file has ended: a member may hold something back.
+            piece: bytes = self._member.decompress(packed, _PIECE_BYTES)
             self._packed = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if piece:
                 return piece
+            self.is_cut = not packed and not self._member.eof
+        return b""
 
     def _next_member(self) -> bool:
         """Zeros between members are padding, as tapes and some tools leave it."""
@@ -49,6 +62,9 @@ class Gunzip:
             self._packed = self._file.read(_PACKED_BYTES)
             if not self._packed:
                 return False
+        # Not all libraries tell what is no member from one whose end is missing.
+        if not packed.startswith(_MAGIC[: len(packed)]):
+            raise self.damaged("what follows its last member is none")
         self._packed = packed
         self._member = self._library.decompressobj(_GZIP_FRAME)
         return True
@@ -60,10 +76,3 @@ def _fastest_library() -> ModuleType:
     except ImportError:
         return zlib
     return isal_zlib
-
-
-def _damaged(file: IO[bytes], reason: str) -> TraceFormatError:
-    return TraceFormatError(
-        f"{file.name!r} is no complete gzip file: {reason}",
-        hint="copy it again, or record again; zcat shows the part that is there",
-    )

@@ -32,7 +32,10 @@ def load(path: str | PathLike[str], *, directory: str | PathLike[str] | None = N
     try:
         with open(name, "rb") as file:
             storage = "" if directory is None else path_text("directory", directory)
-            return _read(_reader(file), storage)
+            # Not read and seek: it may be a pipe.
+            if file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
+                return _read_packed(file, storage)
+            return _read(partial(file.read, _PIECE_BYTES), storage)
     except _native.ParseError as error:
         raise _no_trace(name, *error.args) from None
     except OSError as error:
@@ -59,22 +62,29 @@ def _read(read: Callable[[], bytes], storage: str) -> Trace:
     return Trace(parse(lambda: pieces.pop() if pieces else read(), storage))
 
 
+def _read_packed(file: BufferedReader, storage: str) -> Trace:
+    """A file whose end is missing is read as far as it goes, like one that is not packed."""
+    # Here, for it brings zlib or isal, and `import kinetograph` loads this module.
+    from kinetograph.trace.gunzip import Gunzip
+
+    packed = Gunzip(file)
+    try:
+        trace = _read(packed.read, storage)
+    except _native.ParseError:
+        if packed.is_cut:
+            raise packed.damaged("the file ends too early") from None
+        raise
+    if packed.is_cut and all(note.kind != "truncated" for note in trace.notes):
+        trace.add_note("truncated", "the gzip file ends too early: what came behind is missing")
+    return trace
+
+
 def _is_perfetto(first: bytes) -> bool:
     if not first or first[0] != _PACKET:
         return False
     # A packet of 91 or 123 bytes looks like a bracket on the second line: what follows it decides.
     text = first.lstrip(b" \t\r\n")
     return text[:1] not in (b"{", b"[") or text[1:].lstrip(b" \t\r\n")[:1] not in (b'"', b"{", b"]", b"}")
-
-
-def _reader(file: BufferedReader) -> Callable[[], bytes]:
-    # Not read and seek: it may be a pipe.
-    if not file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
-        return partial(file.read, _PIECE_BYTES)
-    # Here, for it brings zlib or isal, and `import kinetograph` loads this module.
-    from kinetograph.trace.gunzip import Gunzip
-
-    return Gunzip(file).read
 
 
 def _no_trace(path: str, reason: str, offset: int) -> TraceFormatError:
