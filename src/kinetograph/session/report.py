@@ -49,9 +49,7 @@ def report_event(
             f"end_ns={end_ns} lies before start_ns={start_ns}", hint="both are nanoseconds of wall time"
         )
     if end_ns - start_ns > _MOST_NS:
-        raise UsageError(
-            f"a span of {end_ns - start_ns} ns is longer than files can hold", hint=_WALL_TIME
-        )
+        raise UsageError(f"a span of {end_ns - start_ns} ns is longer than files can hold", hint=_WALL_TIME)
     device = member_of(DeviceType, device_type, what="device_type")
     if not _native.is_recording():
         return
