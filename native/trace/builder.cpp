@@ -54,7 +54,9 @@ public:
         for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
         needs_sort_ |= write_pauses(recording_, next_made_up_tid_, rows_);
         if (needs_sort_) sort_events(trace_);
-        add_notes(recording_, damaged_ + rows_.damaged(), options_.scope_cost_ns, trace_);
+        const double cost_ns =
+            options_.scope_cost_ns != 0 ? options_.scope_cost_ns : recording_.scope_cost_ns;
+        add_notes(recording_, damaged_ + rows_.damaged(), cost_ns, trace_);
         return std::move(trace_);
     }
 
