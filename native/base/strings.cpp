@@ -18,6 +18,7 @@ std::string_view cut(std::string_view text) {
 std::string_view StringTable::fitted(std::string_view text) {
     if (text.size() <= max_length) return text;
     shortened_.fetch_add(1, std::memory_order_relaxed);
+    if (journal_) journal_(journal_context_, 0, {});
     return cut(text);
 }
 
@@ -54,6 +55,7 @@ uint32_t StringTable::intern_locked(std::string_view text) {
     if (auto found = ids_.find(text); found != ids_.end()) return found->second;
     if (bytes_ + text.size() + overhead_per_string <= limit_) return add(text);
     refused_.fetch_add(1, std::memory_order_relaxed);
+    if (journal_) journal_(journal_context_, 0, {});
     if (overflow_id_ == 0) overflow_id_ = add("<name not kept: too many distinct names>");
     return overflow_id_;
 }

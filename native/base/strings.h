@@ -19,7 +19,8 @@ namespace kinetograph::base {
 
 class KINETOGRAPH_API StringTable {
 public:
-    // Called under the table's lock with each new string, before its id is given out.
+    // Called under the table's lock with each new string, before its id is given out; with id 0 when one was
+    // refused or shortened.
     using Journal = void (*)(void* context, uint32_t id, std::string_view text);
 
     // Longer names are cut: a name is a label, and must fit into one slab of a session file.

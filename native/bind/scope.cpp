@@ -65,7 +65,7 @@ bool begin(ScopeObject* scope, uint32_t bits) {
     }
     if (!thread) {
         if (record::current_thread)
-            record::current_thread->unrecorded.fetch_add(1, std::memory_order_relaxed);
+            record::count_loss(*record::current_thread, &record::LossCounts::unrecorded);
         return true;
     }
     bool is_new_lane = false;

@@ -25,6 +25,10 @@ enum class ExtentKind : uint8_t {
     records = 1,  // state: how many records are complete
     stack = 2,    // state: changes << 32 | depth; units hold two OpenScopes
     strings = 3,  // state: how many bytes are complete; items of StringItem
+    // Since version 2 of the session file.
+    pauses = 4,     // state: how many bytes are complete; PauseItems in order
+    left_open = 5,  // state: how many bytes are complete; LeftOpenItems
+    losses = 6,     // state: how many LossCounts there are
 };
 
 struct ExtentHeader {
@@ -75,6 +79,48 @@ struct StringItem {
     // `length` bytes follow, padded to 8
 };
 
+// [begin, end] in ticks: nothing of it is wanted. One that begins before the session does is no pause of it:
+// the session began with its end.
+struct PauseItem {
+    uint64_t begin;
+    uint64_t end;  // UINT64_MAX while it lasts
+};
+
+// A scope that was open when a pause began, and may have ended in it.
+struct LeftOpenItem {
+    uint64_t start;
+    uint64_t seen_until;
+    uint32_t name;
+    uint32_t meta;
+    uint32_t thread;
+    int32_t tid;
+    uint32_t lane;
+    uint32_t reserved;
+};
+static_assert(sizeof(PauseItem) == 16 && sizeof(LeftOpenItem) == 40);
+
+// A word in the file that changes while somebody may read it.
+inline void store_in_file(uint64_t& word, uint64_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+
+// What could not be recorded. A thread counts its own; in a session file threads share slots, and all of them
+// together are what the process lost since the file began.
+struct LossCounts {
+    std::atomic<uint64_t> dropped{0};      // events, for want of memory
+    std::atomic<uint64_t> unbalanced{0};   // ends without a begin
+    std::atomic<uint64_t> too_deep{0};     // scopes nested deeper than a stack can be
+    std::atomic<uint64_t> oversized{0};    // payloads too large for a slab
+    std::atomic<uint64_t> brief{0};        // calls shorter than asked for
+    std::atomic<uint64_t> unrecorded{0};   // scopes begun while only sessions of other threads ran
+    std::atomic<uint64_t> torn{0};         // sampled stacks that changed while they were read
+    std::atomic<uint64_t> missed{0};       // rounds of samples that came too late
+    std::atomic<uint64_t> deep_stacks{0};  // sampled stacks of too many frames
+    uint64_t reserved[7] = {};
+};
+static_assert(sizeof(LossCounts) == 128);
+inline constexpr uint32_t loss_slots = slab_units * unit_bytes / sizeof(LossCounts);
+
 // The first page of a session file.
 struct SessionFileHeader {
     char magic[8];  // "KGSESS1\0"
@@ -85,7 +131,7 @@ struct SessionFileHeader {
     int64_t start_uncertainty_ticks;
     base::ClockAnchor process;
     int64_t process_uncertainty_ticks;
-    std::atomic<uint64_t> dropped;
+    std::atomic<uint64_t> dropped;    // by threads that have no LossCounts; in version 1 times, not events
     std::atomic<uint64_t> keep_from;  // what ended before this tick has left the ring
     char command[256];
     char boot_id[40];  // tells whether the ticks still run as they did
@@ -93,9 +139,15 @@ struct SessionFileHeader {
     int64_t parent_pid;
     std::atomic<uint64_t> ended;  // the tick at which the interpreter ended in good order; 0: it did not
     char process_name[256];
+    // Since version 2.
+    double scope_cost_ns;  // of one recorded scope
+    std::atomic<uint64_t> names_refused;
+    std::atomic<uint64_t> names_shortened;
+    std::atomic<uint32_t> all_threads;  // whether a session of all threads recorded here
 };
 inline constexpr char session_file_magic[8] = "KGSESS1";
-inline constexpr uint32_t session_file_version = 1;
+inline constexpr uint32_t session_file_version = 2;
+inline constexpr uint32_t oldest_session_file_version = 1;
 inline constexpr size_t session_header_bytes = slab_bytes;  // keeps the slabs aligned in the file
 static_assert(sizeof(SessionFileHeader) <= session_header_bytes);
 

@@ -31,14 +31,14 @@ bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
     try {
         return Recorder::instance().next_extent(thread, units);
     } catch (const std::bad_alloc&) {
-        thread.dropped.fetch_add(1, std::memory_order_relaxed);
+        count_loss(thread, &LossCounts::dropped);
         return false;
     }
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
     if (thread.discards) return false;
-    if (!pool_.is_exhausted()) {
+    if (!pool_.is_exhausted() || only_rings_.load(std::memory_order_relaxed)) {
         std::lock_guard lock(mutex_);
         fill(thread);
         advance_rings();
@@ -53,9 +53,10 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
             if (session_file_) write_thread_name(thread);
             return true;
         }
-        if (session_file_) session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
+        if (session_file_ && !thread.file_losses)
+            session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
     }
-    thread.dropped.fetch_add(1, std::memory_order_relaxed);
+    count_loss(thread, &LossCounts::dropped);
     return false;
 }
 
@@ -63,7 +64,7 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
 ExtentRef Recorder::open_records(ThreadBuffer& thread, uint32_t units) {
     OwnedExtent& owned = thread.extents.emplace_back();
     try {
-        owned.ref = pool_.open_extent(ExtentKind::records, units);
+        owned.ref = open_extent(ExtentKind::records, units);
     } catch (const std::bad_alloc&) {
     }
     if (!owned.ref) {
@@ -73,6 +74,22 @@ ExtentRef Recorder::open_records(ThreadBuffer& thread, uint32_t units) {
     owned.opened_at = owned.ref.header->anchor.ticks;
     owned.bytes = owned.ref.header->total_bytes();
     return owned.ref;
+}
+
+// Rings go on when there is no more memory: they have less of the past then.
+ExtentRef Recorder::open_extent(ExtentKind kind, uint32_t units) {
+    ExtentRef extent = pool_.open_extent(kind, units);
+    while (!extent && forget_oldest()) extent = pool_.open_extent(kind, units);
+    return extent;
+}
+
+// False when somebody wants all there is, or nothing is left that could be forgotten.
+bool Recorder::forget_oldest() {
+    if (!only_rings_.load(std::memory_order_relaxed) || filled_.empty()) return false;
+    const uint64_t oldest = filled_.front().at;
+    for (auto& [id, session] : sessions_) session.keep_from = std::max(session.keep_from, oldest);
+    trim();
+    return true;
 }
 
 // Each extent of a session file tells whose it is: a ring may have let go of all the others.
@@ -123,7 +140,7 @@ void Recorder::trim() {
     uint64_t keep_from = UINT64_MAX;
     for (const auto& [id, session] : sessions_)
         keep_from = std::min(keep_from, session.has_begun ? session.keep_from : base::ticks());
-    if (filled_.empty() || filled_.front().at > keep_from) return forget_dead_threads();
+    if (filled_.empty() || filled_.front().at > keep_from) return forget_dead_threads(keep_from);
     if (session_file_ && !sessions_.empty())
         session_file_->header().keep_from.store(keep_from, std::memory_order_relaxed);
     while (!filled_.empty() && filled_.front().at <= keep_from) {
@@ -133,7 +150,7 @@ void Recorder::trim() {
         oldest.thread->extents.pop_front();
         filled_.pop_front();
     }
-    forget_dead_threads();
+    forget_dead_threads(keep_from);
 }
 
 // Keeps what the owners may still be writing to; they give it back themselves.
@@ -152,7 +169,7 @@ void Recorder::rest_after_last_session() {
 void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place, const char* payload,
                          size_t payload_bytes) noexcept {
     if (payload_bytes > max_payload_bytes) {
-        thread.oversized.fetch_add(1, std::memory_order_relaxed);
+        count_loss(thread, &LossCounts::oversized);
         payload_bytes = 0;
     }
     const uint32_t length = uint32_t(payload_bytes);

@@ -42,42 +42,27 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
 
 uint64_t Recorder::unrecorded_scopes() const {
     uint64_t scopes = unrecorded_by_dead_threads_;
-    for (const auto& [index, thread] : threads_) scopes += thread->unrecorded.load(std::memory_order_relaxed);
+    for (const auto& [index, thread] : threads_)
+        scopes += thread->losses.unrecorded.load(std::memory_order_relaxed);
     return scopes;
 }
 
 void Recorder::note_losses(const Session& session, Recording& recording) const {
-    Losses total;
+    Losses total = session.losses_of_forgotten;
     bool is_spilled = false;
     for (const ThreadRecording& thread : recording.threads) {
         is_spilled |= thread.is_spilled;
-        total.dropped += thread.losses.dropped;
-        total.unbalanced += thread.losses.unbalanced;
-        total.too_deep += thread.losses.too_deep;
-        total.oversized += thread.losses.oversized;
-        total.brief += thread.losses.brief;
+        total = total + thread.losses;
     }
     if (session.options.all_threads)
         total.dropped += dropped_without_a_buffer_.load(std::memory_order_relaxed) - session.dropped_before;
-    auto note = [&](const char* kind, uint64_t count, const std::string& text) {
-        if (count != 0) recording.notes.emplace_back(kind, std::to_string(count) + " " + text);
-    };
-    note("dropped", total.dropped,
-         pool_.disk_full()
-             ? "events were dropped: the memory limit was reached and the disk for spilling is full"
-             : "events were dropped: the memory limit was reached");
-    note("unbalanced", total.unbalanced, "scopes ended without having begun in this session and thread");
-    note("too_deep", total.too_deep, "scopes were nested too deeply to be recorded");
-    note("oversized", total.oversized, "events lost their arguments, which were larger than 60 KiB");
-    note("brief", total.brief, "calls were shorter than asked for and left out");
-    note("names", strings_.refused() - session.names_refused_before,
-         "events lost their name: too many distinct names for the memory limit");
-    note("names", strings_.shortened() - session.names_shortened_before,
-         "names were longer than 32 KiB and were cut");
+    add_loss_notes(recording.notes, total,
+                   pool_.disk_full() ? "the memory limit was reached and the disk for spilling is full"
+                                     : "the memory limit was reached");
+    add_name_notes(recording.notes, strings_.refused() - session.names_refused_before,
+                   strings_.shortened() - session.names_shortened_before);
     if (!session.options.all_threads)
-        note("threads", unrecorded_scopes() - session.unrecorded_before,
-             "scopes of other threads were not recorded: this session is of chosen threads, all_threads=True "
-             "records all");
+        add_other_threads_note(recording.notes, unrecorded_scopes() - session.unrecorded_before);
     if (is_spilled && pool_.spilled_to_memory())
         recording.notes.emplace_back(
             "spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");

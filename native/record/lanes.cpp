@@ -132,7 +132,7 @@ bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
     ++lane.too_deep;
     // A stack that fills a slab is as deep as it can be; any other found no memory.
     const bool is_deepest = lane.extent && lane.extent.header->capacity >= slab_units;
-    if (may_grow) (is_deepest ? thread.too_deep : thread.dropped).fetch_add(1, std::memory_order_relaxed);
+    if (may_grow) count_loss(thread, is_deepest ? &LossCounts::too_deep : &LossCounts::dropped);
     return false;
 }
 
@@ -145,7 +145,7 @@ bool Recorder::grow_stack(ThreadBuffer& thread, Lane& lane) {
 
 // Into a new extent of `units`, with what is open; called under the lock.
 bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units) {
-    ExtentRef fresh = pool_.open_extent(ExtentKind::stack, units);
+    ExtentRef fresh = open_extent(ExtentKind::stack, units);
     if (!fresh) return false;
     fresh.header->thread = thread.index;
     fresh.header->tid = thread.tid;
@@ -177,7 +177,7 @@ void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
     uint32_t position = lane.depth;
     while (position != 0 && name_of(lane.entries[position - 1]) != name) --position;
     if (position == 0) {
-        thread.unbalanced.fetch_add(1, std::memory_order_relaxed);
+        count_loss(thread, &LossCounts::unbalanced);
         return;
     }
     Record record = finished_record(lane, lane.entries[position - 1], now);
@@ -200,7 +200,7 @@ void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now, ui
     uint32_t position = lane.depth;
     while (position != 0 && name_of(lane.entries[position - 1]) != name) --position;
     if (position == 0) {
-        thread.unbalanced.fetch_add(1, std::memory_order_relaxed);
+        count_loss(thread, &LossCounts::unbalanced);
         return;
     }
     while (lane.depth >= position) {

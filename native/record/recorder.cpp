@@ -51,8 +51,7 @@ void Recorder::start_clean_in_child() {
     active.fetch_and(~active_sessions, std::memory_order_relaxed);
     sessions_.clear();
     filled_.clear();
-    string_extents_.clear();
-    string_extent_ = {};
+    static_cast<void>(journal_.take());
     extent_bytes_ = 0;
     leases_ = 0;
     session_file_users_ = 0;

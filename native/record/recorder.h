@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "base/visibility.h"
 #include "record/config.h"
+#include "record/journal.h"
 #include "record/memory.h"
 #include "record/recording.h"
 #include "record/session_file.h"
@@ -87,9 +88,7 @@ public:
     // it.
     bool keep_in_pause(ThreadBuffer& thread, int64_t start_ns);
     void discard_again(ThreadBuffer& thread);
-    void count_dropped_without_a_buffer() {
-        dropped_without_a_buffer_.fetch_add(1, std::memory_order_relaxed);
-    }
+    void count_dropped_without_a_buffer();
 
 private:
     enum class Part { none, recording, paused };
@@ -99,6 +98,7 @@ private:
         Losses at_join;
         std::vector<OpenScopeCopy> open_at_leave;
         size_t left_last = 0;  // how many of them were open when it left last; they are at the end
+        std::unordered_map<uint64_t, LeftOpenItem*> journalled;  // the same in a session file, by start
     };
     struct Session {
         SessionId id = 0;
@@ -114,6 +114,7 @@ private:
         bool has_begun = true;     // false before the first resume of one that starts paused
         std::vector<Window> pauses;
         std::map<ThreadBuffer*, Membership> members;
+        Losses losses_of_forgotten;  // of threads that have died since
     };
     // An extent that is complete, and when that was.
     struct Filled {
@@ -127,7 +128,8 @@ private:
     void join_sessions_of_all_threads(ThreadBuffer& thread);
     void begin(Session& session);
     void open_window(ThreadBuffer& thread, Membership& membership, uint64_t from);
-    void close_window(ThreadBuffer& thread, Membership& membership, uint64_t at, Part next);
+    void close_window(const Session& session, ThreadBuffer& thread, Membership& membership, uint64_t at,
+                      Part next);
     void set_part(ThreadBuffer& thread, Membership& membership, Part part);
     void settle(ThreadBuffer& thread);
     void apply_limits();
@@ -137,9 +139,15 @@ private:
     void move_to_new_memory(ThreadBuffer& thread);
     void move_all_to_new_memory();
     void journal_string(uint32_t id, std::string_view text);
+    void journal_pauses(uint64_t at);
+    void journal_open(const ThreadBuffer& thread, Membership& membership,
+                      const std::vector<OpenScopeCopy>& open);
+    void count_in_file(ThreadBuffer& thread, ExtentRef losses);
     void refresh_name_id(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);
     void give_back(const std::vector<ExtentRef>& extents);
+    ExtentRef open_extent(ExtentKind kind, uint32_t units);
+    bool forget_oldest();
     ExtentRef open_records(ThreadBuffer& thread, uint32_t units);
     void fill(ThreadBuffer& thread);
     void set_extent_aside(ThreadBuffer& thread);
@@ -150,7 +158,8 @@ private:
     void drop_stack(Lane& lane);
     void advance_rings();
     void trim();
-    void forget_dead_threads();
+    void forget_dead_threads(uint64_t keep_from);
+    void leave_all(ThreadBuffer& thread);
     void rest_after_last_session();
     ThreadRecording gather(ThreadBuffer& thread, Membership& membership, const Window& window,
                            std::vector<ExtentRef>& retained);
@@ -171,6 +180,7 @@ private:
     uint32_t next_thread_ = 1;
     std::vector<ThreadBuffer*> dead_threads_;  // that sessions or their extents still need
     std::deque<Filled> filled_;
+    std::atomic<bool> only_rings_{false};  // all sessions are, so that what is old may go
     size_t extent_bytes_ = 0;
     uint64_t unrecorded_by_dead_threads_ = 0;
     std::atomic<uint64_t> dropped_without_a_buffer_{0};
@@ -178,8 +188,8 @@ private:
     std::string process_name_;
     std::unique_ptr<SessionFile> session_file_;
     int session_file_users_ = 0;  // sessions that need it, also those about to start
-    ExtentRef string_extent_;
-    std::vector<ExtentRef> string_extents_;
+    Journal journal_{pool_};
+    uint64_t names_refused_before_file_ = 0, names_shortened_before_file_ = 0;
     pthread_key_t exit_key_{};
 };
 

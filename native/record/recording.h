@@ -123,6 +123,7 @@ struct Recording {
         clock = other.clock;
         window = other.window;
         std::swap(pauses, other.pauses);
+        scope_cost_ns = other.scope_cost_ns;
         pid = other.pid;
         std::swap(process_name, other.process_name);
         tick_source = other.tick_source;
@@ -141,6 +142,7 @@ struct Recording {
     base::ClockFit clock;
     Window window;
     std::vector<Window> pauses;  // of the session: nothing was kept in them
+    double scope_cost_ns = 0;    // what one event cost there; 0: not known
     int64_t pid = 0;
     std::string process_name;  // empty: "python"
     base::TickSource tick_source = base::tick_source;

@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <unordered_map>
 
+#include "record/losses.h"
 #include "record/mapped_file.h"
+#include "record/open_scopes.h"
 #include "record/session_file.h"
 
 namespace kinetograph::record {
@@ -24,6 +28,9 @@ struct Found {
     std::map<uint32_t, std::vector<const ExtentHeader*>> records;
     std::map<uint32_t, std::vector<const ExtentHeader*>> stacks;
     std::vector<const ExtentHeader*> strings;
+    std::vector<const ExtentHeader*> pauses;
+    std::vector<const ExtentHeader*> left_open;
+    std::vector<const ExtentHeader*> losses;
     base::ClockAnchor latest;
 };
 
@@ -31,6 +38,9 @@ void sort_in(Found& found, const ExtentHeader& extent) {
     if (extent.kind == ExtentKind::records) found.records[extent.thread].push_back(&extent);
     if (extent.kind == ExtentKind::stack) found.stacks[extent.thread].push_back(&extent);
     if (extent.kind == ExtentKind::strings) found.strings.push_back(&extent);
+    if (extent.kind == ExtentKind::pauses) found.pauses.push_back(&extent);
+    if (extent.kind == ExtentKind::left_open) found.left_open.push_back(&extent);
+    if (extent.kind == ExtentKind::losses) found.losses.push_back(&extent);
     if (extent.kind == ExtentKind::free || !base::is_plausible(extent.anchor)) return;
     if (extent.anchor.ticks > found.latest.ticks) found.latest = extent.anchor;
 }
@@ -59,6 +69,85 @@ void read_strings(const ExtentHeader& extent, Names& names) {
         names.emplace(item.id, std::string(reinterpret_cast<const char*>(bytes + at), item.length));
         at += (size_t(item.length) + 7) / 8 * 8;
     }
+}
+
+// Calls visit(item) for each that is complete.
+template <class Item, class Visit>
+void for_each_item(const std::vector<const ExtentHeader*>& extents, Visit&& visit) {
+    for (const ExtentHeader* extent : extents) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(extent + 1);
+        const size_t used = std::min<size_t>(extent->used(), size_t(extent->capacity) * unit_bytes);
+        for (size_t at = 0; at + sizeof(Item) <= used; at += sizeof(Item)) {
+            Item item;
+            std::memcpy(&item, bytes + at, sizeof item);
+            visit(item);
+        }
+    }
+}
+
+// In order, none touching another.
+std::vector<Window> read_pauses(const Found& found) {
+    std::vector<Window> pauses, apart;
+    for_each_item<PauseItem>(found.pauses, [&](const PauseItem& item) {
+        if (item.begin <= item.end) pauses.push_back({item.begin, item.end});
+    });
+    std::sort(pauses.begin(), pauses.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+    for (const Window& pause : pauses)
+        if (apart.empty() || pause.begin > apart.back().end) apart.push_back(pause);
+    return apart;
+}
+
+// What pauses leave of a window.
+std::vector<Window> between(const Window& window, const std::vector<Window>& pauses) {
+    std::vector<Window> windows;
+    uint64_t begin = window.begin;
+    for (const Window& pause : pauses) {
+        if (pause.end < begin) continue;
+        if (pause.begin > window.end) break;
+        if (pause.begin >= begin) windows.push_back({begin, pause.begin});
+        begin = pause.end;
+    }
+    if (begin <= window.end) windows.push_back({begin, window.end});
+    return windows;
+}
+
+// Scopes that were open when a pause began, and have ended since.
+void add_left_open(const Found& found, std::vector<ThreadRecording>& threads) {
+    std::map<uint32_t, std::vector<OpenScopeCopy>> left;
+    std::map<uint32_t, int32_t> tids;
+    for_each_item<LeftOpenItem>(found.left_open, [&](const LeftOpenItem& item) {
+        left[item.thread].push_back({item.start, item.name, item.meta, uint16_t(item.lane), item.seen_until});
+        tids[item.thread] = item.tid;
+    });
+    for (ThreadRecording& thread : threads)
+        if (const auto known = left.find(thread.index); known != left.end()) {
+            if (thread.tid == 0) thread.tid = tids[thread.index];
+            keep_open_at_leave(known->second, thread.open);
+        }
+}
+
+void add_loss_notes(const Found& found, const SessionFileHeader& header, Notes& notes) {
+    Losses total;
+    uint64_t unrecorded = 0, torn = 0, missed = 0, deep_stacks = 0;
+    for (const ExtentHeader* extent : found.losses) {
+        const auto* slots = reinterpret_cast<const LossCounts*>(extent + 1);
+        const uint32_t count =
+            std::min<uint32_t>(extent->used(), extent->capacity * unit_bytes / sizeof *slots);
+        for (const LossCounts& lost : std::span(slots, count)) {
+            total = total + Losses{lost.dropped, lost.unbalanced, lost.too_deep, lost.oversized, lost.brief};
+            unrecorded += lost.unrecorded;
+            torn += lost.torn;
+            missed += lost.missed;
+            deep_stacks += lost.deep_stacks;
+        }
+    }
+    total.dropped += header.dropped.load(std::memory_order_relaxed);
+    add_loss_notes(notes, total, "memory ran out");
+    add_name_notes(notes, header.names_refused, header.names_shortened);
+    if (header.all_threads == 0 && header.version >= 2) add_other_threads_note(notes, unrecorded);
+    add_count(notes, "torn", torn, "stacks changed while they were read, and were left out");
+    add_count(notes, "too_deep", deep_stacks, "stacks had more than 10000 frames, and were left out");
+    add_count(notes, "missed", missed, "rounds of samples were left out: the sampler came too late for them");
 }
 
 const Record* last_record(const ThreadRecording& thread) {
@@ -154,15 +243,6 @@ uint64_t newest(uint64_t end, int64_t keep_ns, const base::ClockFit& clock) {
     return keep_ns > 0 && ticks < double(end) ? end - uint64_t(ticks) : 0;
 }
 
-// A shared lock is had as soon as the process that records has let go of its own.
-bool is_locked(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return false;
-    const bool is_locked = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(descriptor);
-    return is_locked;
-}
-
 // Never taken, or given back: walking it finds nothing.
 bool is_empty_slab(const std::byte* slab) {
     const auto& first = *reinterpret_cast<const ExtentHeader*>(slab);
@@ -172,9 +252,11 @@ bool is_empty_slab(const std::byte* slab) {
 void check_header(const SessionFileHeader& header, const std::string& path) {
     if (std::memcmp(header.magic, session_file_magic, sizeof header.magic) != 0)
         throw std::runtime_error(path + " is not a session file of Kinetograph");
-    if (header.version != session_file_version)
+    if (header.version < oldest_session_file_version || header.version > session_file_version)
         throw std::runtime_error(path + " has session file version " + std::to_string(header.version) +
-                                 ", this Kinetograph reads version " + std::to_string(session_file_version));
+                                 ", this Kinetograph reads versions " +
+                                 std::to_string(oldest_session_file_version) + " to " +
+                                 std::to_string(session_file_version));
     constexpr int64_t limit = int64_t(1) << 40;
     if (!base::is_plausible(header.start) || !base::is_plausible(header.process) ||
         uint64_t(header.start_uncertainty_ticks) > limit ||
@@ -192,6 +274,16 @@ int64_t wall_offset_ns(const base::ClockAnchor& anchor) {
     return anchor.wall_ns - anchor.raw_ns;
 }
 
+// Whoever runs processes that are never stopped tells of those that go on.
+void note_that_it_lives(Recording& recording, const SessionFileHeader& header, size_t left_out,
+                        bool is_never_stopped) {
+    if (!is_never_stopped)
+        recording.notes.emplace_back("running", "process " + std::to_string(header.pid) +
+                                                    " is still running: this is what it had recorded so far");
+    add_count(recording.notes, "torn", left_out,
+              "pieces of 64 KiB changed while they were read, and were left out");
+}
+
 void note_the_end(Recording& recording, const SessionFileHeader& header, bool is_never_stopped) {
     size_t open = 0;
     for (const ThreadRecording& thread : recording.threads) open += thread.open.size();
@@ -200,9 +292,6 @@ void note_the_end(Recording& recording, const SessionFileHeader& header, bool is
         recording.notes.emplace_back("recovered", "the process " + std::to_string(header.pid) +
                                                       " ended without stopping its session; " +
                                                       std::to_string(open) + " scopes were open");
-    if (const uint64_t dropped = header.dropped.load(std::memory_order_relaxed))
-        recording.notes.emplace_back(
-            "dropped", std::to_string(dropped) + " times memory ran out and events were dropped");
 }
 
 }  // namespace
@@ -221,12 +310,12 @@ SessionFileInfo read_session_file_info(const std::string& path) {
     info.wall_offset_ns = wall_offset_ns(header.start);
     info.bytes = file.bytes();
     info.has_ended = header.ended.load(std::memory_order_relaxed) != 0;
-    info.is_in_use = is_locked(path);
+    info.is_in_use = is_in_use(path);
     return info;
 }
 
 uint64_t trim_session_file(const std::string& path) {
-    if (is_locked(path)) return 0;
+    if (is_in_use(path)) return 0;
     const MappedFile file(path);
     check_header(file.header(), path);
     const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -244,8 +333,10 @@ uint64_t trim_session_file(const std::string& path) {
 
 Recording recover_session_file(const std::string& path, const RecoverOptions& options) {
     auto file = std::make_shared<MappedFile>(path);
+    check_header(file->header(), path);
+    const bool is_alive = is_in_use(path);
+    if (is_alive) file = std::make_shared<MappedFile>(*file, options.spill_directory);
     const SessionFileHeader& header = file->header();
-    check_header(header, path);
     Found found;
     for (size_t at = session_header_bytes; at + slab_bytes <= file->bytes(); at += slab_bytes)
         walk_slab(file->data() + at, found);
@@ -260,6 +351,8 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     recording.memory_limit_bytes = options.memory_limit_bytes;
     recording.spill_directory = options.spill_directory;
     for (const auto& [index, extents] : found.stacks) found.records.try_emplace(index);
+    for_each_item<LeftOpenItem>(found.left_open,
+                                [&](const LeftOpenItem& item) { found.records.try_emplace(item.thread); });
     for (const auto& [index, extents] : found.records) recording.threads.push_back(read_thread(found, index));
     const base::MeasuredAnchor process{header.process, header.process_uncertainty_ticks};
     const base::MeasuredAnchor start{header.start, header.start_uncertainty_ticks};
@@ -276,12 +369,25 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};
     recording.clock.extend_to(recording.window.end);
-    for (ThreadRecording& thread : recording.threads) thread.windows = {recording.window};
+    recording.pauses = read_pauses(found);
+    if (!recording.pauses.empty() && recording.pauses.front().begin <= header.start.ticks) {
+        recording.window.begin =
+            std::clamp(recording.pauses.front().end, recording.window.begin, recording.window.end);
+        recording.pauses.erase(recording.pauses.begin());
+    }
+    const std::vector<Window> windows = between(recording.window, recording.pauses);
+    for (ThreadRecording& thread : recording.threads) thread.windows = windows;
     recording.names = [names](uint32_t name) {
         auto known = names->find(name);
         return known == names->end() ? std::string_view() : std::string_view(known->second);
     };
-    note_the_end(recording, header, options.is_never_stopped);
+    if (is_alive)
+        note_that_it_lives(recording, header, file->left_out(), options.is_never_stopped);
+    else
+        note_the_end(recording, header, options.is_never_stopped);
+    add_loss_notes(found, header, recording.notes);
+    add_left_open(found, recording.threads);
+    recording.scope_cost_ns = std::isfinite(header.scope_cost_ns) ? header.scope_cost_ns : 0;
     recording.release = [file, names] {};
     return recording;
 }

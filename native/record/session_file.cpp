@@ -1,6 +1,7 @@
 #include "record/session_file.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -45,8 +46,10 @@ SessionFile::SessionFile(const std::string& directory, const base::MeasuredAncho
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor_ < 0) fail_with_errno("cannot create", path_);
     identity_ = base::identity_of(descriptor_);
-    // Held until the process ends or executes another program: how others see that it still records.
-    flock(descriptor_, LOCK_EX | LOCK_NB);
+    // Held until the process ends or executes another program: how others see that it still records. Somebody
+    // who is just looking has a lock too, for a moment.
+    for (int attempt = 0; attempt < 1000 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++attempt)
+        sched_yield();
     const int error = base::reserve_room(descriptor_, 0, session_header_bytes);
     void* memory = MAP_FAILED;
     if (error == 0)

@@ -1,6 +1,7 @@
 // A session file under the recorder's memory: threads move into it and out again, and names are journalled.
-#include <cstring>
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "record/recorder.h"
 
@@ -17,6 +18,9 @@ void Recorder::open_session_file(const std::string& directory) {
             throw std::invalid_argument("this process already records to " + session_file_->path());
         }
         session_file_ = std::make_unique<SessionFile>(directory, base::measure_anchor(), process_name_);
+        session_file_->header().scope_cost_ns = scope_cost_ns();
+        names_refused_before_file_ = strings_.refused();
+        names_shortened_before_file_ = strings_.shortened();
         ++session_file_users_;
         pool_.use_session_file(session_file_->descriptor());
         move_all_to_new_memory();
@@ -38,30 +42,48 @@ void Recorder::move_all_to_new_memory() {
     for (auto& [index, thread] : threads_) move_to_new_memory(*thread);
 }
 
+// Id 0 is no name: the counts of those that were refused or cut have changed.
 void Recorder::journal_string(uint32_t id, std::string_view text) {
     std::lock_guard lock(mutex_);
     if (!session_file_) return;
-    const uint32_t bytes = uint32_t(sizeof(StringItem) + (text.size() + 7) / 8 * 8);
-    uint32_t used = string_extent_ ? string_extent_.header->used() : 0;
-    if (!string_extent_ || used + bytes > string_extent_.header->capacity * unit_bytes) {
-        string_extent_ = pool_.open_extent(ExtentKind::strings, 0);
-        if (!string_extent_) return;
-        string_extents_.push_back(string_extent_);
-        used = 0;
+    if (id != 0) return journal_.add_name(id, text);
+    SessionFileHeader& header = session_file_->header();
+    header.names_refused.store(strings_.refused() - names_refused_before_file_, std::memory_order_relaxed);
+    header.names_shortened.store(strings_.shortened() - names_shortened_before_file_,
+                                 std::memory_order_relaxed);
+}
+
+// Whether any session that the file is for records.
+void Recorder::journal_pauses(uint64_t at) {
+    if (!session_file_) return;
+    const bool records = std::any_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
+        return !entry.second.options.session_directory.empty() && !entry.second.is_paused;
+    });
+    records ? journal_.resume(at) : journal_.pause(at);
+}
+
+// A scope that was open at the pause before, and still is, is the same item.
+void Recorder::journal_open(const ThreadBuffer& thread, Membership& membership,
+                            const std::vector<OpenScopeCopy>& open) {
+    std::unordered_map<uint64_t, LeftOpenItem*> journalled;
+    for (const OpenScopeCopy& scope : open) {
+        const auto known = membership.journalled.find(scope.start);
+        LeftOpenItem* item = known == membership.journalled.end() ? nullptr : known->second;
+        if (item && item->name == scope.name && item->lane == scope.lane)
+            store_in_file(item->seen_until, scope.seen_until);
+        else
+            item = journal_.add_left_open(thread.index, thread.tid, scope);
+        if (item) journalled[scope.start] = item;
     }
-    const StringItem item{id, uint32_t(text.size())};
-    std::memcpy(string_extent_.header->bytes() + used, &item, sizeof item);
-    std::memcpy(string_extent_.header->bytes() + used + sizeof item, text.data(), text.size());
-    string_extent_.header->state.store(used + bytes, std::memory_order_release);
+    membership.journalled = std::move(journalled);
 }
 
 // Called under the lock. The mapping lives on while buffers or recordings are in it; the caller keeps the
 // names that are in it and removes the file once its trace is built.
 std::shared_ptr<SessionFile> Recorder::close_session_file_if_unused(std::vector<ExtentRef>& retained) {
     if (!session_file_ || session_file_users_ != 0) return nullptr;
-    retained.insert(retained.end(), string_extents_.begin(), string_extents_.end());
-    string_extents_.clear();
-    string_extent_ = {};
+    const std::vector<ExtentRef> journal = journal_.take();
+    retained.insert(retained.end(), journal.begin(), journal.end());
     pool_.use_session_file(-1);
     move_all_to_new_memory();
     return std::move(session_file_);

@@ -30,6 +30,11 @@ SessionId Recorder::start(const SessionOptions& options) {
     for (auto& [index, thread] : threads_)
         if (thread->alive && (options.all_threads || thread->serves_all))
             add_member(session, *thread, session.start.ticks);
+    // One that starts paused begins later than its file, which is no pause of it.
+    const bool is_of_file = session_file_ && !options.session_directory.empty();
+    journal_pauses(is_of_file && options.starts_paused ? session_file_->header().start.ticks
+                                                       : session.start.ticks);
+    if (is_of_file && options.all_threads) session_file_->header().all_threads = 1;
     active.fetch_or(active_sessions, std::memory_order_relaxed);
     return id;
 }
@@ -53,6 +58,9 @@ void Recorder::go_on_without_it() {
 
 void Recorder::apply_limits() {
     PoolLimits limits{0, AtLimit::drop, {}};
+    only_rings_ = std::all_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
+        return entry.second.options.ring_bytes != 0 || entry.second.options.ring_ns != 0;
+    });
     for (const auto& [id, session] : sessions_) {
         const PoolLimits& wanted = session.options.limits;
         limits.memory_bytes = std::max(limits.memory_bytes, wanted.memory_bytes);
@@ -83,7 +91,8 @@ void Recorder::open_window(ThreadBuffer& thread, Membership& membership, uint64_
 }
 
 // What is open may never end in a window of this session, so it is remembered.
-void Recorder::close_window(ThreadBuffer& thread, Membership& membership, uint64_t at, Part next) {
+void Recorder::close_window(const Session& session, ThreadBuffer& thread, Membership& membership, uint64_t at,
+                            Part next) {
     std::vector<OpenScopeCopy> open;
     if (!thread.forget_open_scopes)
         for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
@@ -94,6 +103,7 @@ void Recorder::close_window(ThreadBuffer& thread, Membership& membership, uint64
     left.erase(std::remove_if(last, left.end(),
                               [&](const OpenScopeCopy& scope) { return still_open.contains(scope); }),
                left.end());
+    if (session_file_ && !session.options.session_directory.empty()) journal_open(thread, membership, open);
     left.insert(left.end(), open.begin(), open.end());
     membership.left_last = open.size();
     membership.windows.back().end = at;
@@ -143,7 +153,7 @@ bool Recorder::leave(SessionId id) {
     auto member = session->second.members.find(current_thread);
     if (member == session->second.members.end() || member->second.part == Part::none) return false;
     if (member->second.part == Part::recording)
-        close_window(*current_thread, member->second, base::ticks(), Part::none);
+        close_window(session->second, *current_thread, member->second, base::ticks(), Part::none);
     else
         set_part(*current_thread, member->second, Part::none);
     return true;
@@ -159,7 +169,8 @@ bool Recorder::pause(SessionId id) {
     session.is_paused = true;
     session.paused_at_ns = base::read_clock_ns(CLOCK_REALTIME);
     for (auto& [thread, membership] : session.members)
-        if (membership.part == Part::recording) close_window(*thread, membership, now, Part::paused);
+        if (membership.part == Part::recording) close_window(session, *thread, membership, now, Part::paused);
+    journal_pauses(now);
     return true;
 }
 
@@ -177,6 +188,7 @@ bool Recorder::resume(SessionId id) {
     for (auto& [thread, membership] : session.members)
         if (membership.part == Part::paused && thread->alive)
             open_window(*thread, membership, session.recording_since);
+    journal_pauses(session.recording_since);
     return true;
 }
 
@@ -214,6 +226,7 @@ Recording Recorder::stop(SessionId id) {
 
     ++leases_;
     if (!session.options.session_directory.empty()) --session_file_users_;
+    if (session_file_users_ != 0) journal_pauses(stop.ticks);
     // A process killed while it builds its trace still has the file to recover from.
     std::shared_ptr<SessionFile> file = close_session_file_if_unused(retained);
     recording.release = [this, retained = std::move(retained), file = std::move(file)] {

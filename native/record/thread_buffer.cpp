@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "record/losses.h"
 #include "record/recorder.h"
 
 namespace kinetograph::record {
@@ -21,6 +22,12 @@ ThreadBuffer* register_thread() noexcept {
         Recorder::instance().count_dropped_without_a_buffer();
         return nullptr;
     }
+}
+
+void Recorder::count_dropped_without_a_buffer() {
+    dropped_without_a_buffer_.fetch_add(1, std::memory_order_relaxed);
+    std::lock_guard lock(mutex_);
+    if (session_file_) session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 ThreadBuffer& Recorder::register_thread() {
@@ -36,6 +43,7 @@ ThreadBuffer& Recorder::register_thread() {
         thread.index = next_thread_++;
         if (dead_threads_.capacity() <= threads_.size()) dead_threads_.reserve(2 * threads_.size() + 1);
         threads_.emplace(thread.index, std::move(fresh));
+        if (session_file_) count_in_file(thread, journal_.losses());
         join_sessions_of_all_threads(thread);
     }
     current_thread = &thread;
@@ -61,6 +69,7 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     auto known = threads_.find(thread->index);
     if (known == threads_.end() || known->second.get() != thread) return;  // inherited through fork
     thread->alive = false;
+    thread->died_at = base::ticks();
     dead_threads_.push_back(thread);
     fill(*thread);
     for_each_stack(*thread, [&](Lane& lane) {
@@ -69,11 +78,27 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     if (sessions_.empty()) trim();
 }
 
-void Recorder::forget_dead_threads() {
-    std::erase_if(dead_threads_, [this](ThreadBuffer* thread) {
-        if (thread->memberships != 0 || !thread->extents.empty()) return false;
+// Sessions keep of a thread that is out of their windows what it has lost.
+void Recorder::leave_all(ThreadBuffer& thread) {
+    for (auto& [id, session] : sessions_) {
+        const auto member = session.members.find(&thread);
+        if (member == session.members.end()) continue;
+        session.losses_of_forgotten =
+            session.losses_of_forgotten + (losses_of(thread) - member->second.at_join);
+        set_part(thread, member->second, Part::none);
+        session.members.erase(member);
+        --thread.memberships;
+    }
+}
+
+void Recorder::forget_dead_threads(uint64_t keep_from) {
+    std::erase_if(dead_threads_, [&](ThreadBuffer* thread) {
+        if (!thread->extents.empty()) return false;
+        if (thread->memberships != 0 && thread->died_at < keep_from) leave_all(*thread);
+        if (thread->memberships != 0) return false;
         for_each_stack(*thread, [&](Lane& lane) { drop_stack(lane); });
-        unrecorded_by_dead_threads_ += thread->unrecorded.load(std::memory_order_relaxed);
+        unrecorded_by_dead_threads_ += thread->losses.unrecorded.load(std::memory_order_relaxed);
+        count_in_file(*thread, {});
         threads_.erase(thread->index);
         return true;
     });
@@ -83,7 +108,7 @@ void refresh_control(ThreadBuffer& thread) noexcept {
     try {
         Recorder::instance().refresh_control(thread);
     } catch (const std::bad_alloc&) {
-        thread.dropped.fetch_add(1, std::memory_order_relaxed);
+        count_loss(thread, &LossCounts::dropped);
     }
 }
 
@@ -114,8 +139,17 @@ void Recorder::forget_open_scopes(ThreadBuffer& thread) {
     thread.found_depth = 0;
 }
 
+// By the owner, under the lock: where else it counts its losses from now on, or nowhere.
+void Recorder::count_in_file(ThreadBuffer& thread, ExtentRef losses) {
+    if (losses) pool_.retain(losses);
+    thread.file_losses =
+        losses ? reinterpret_cast<LossCounts*>(losses.header->bytes()) + thread.index % loss_slots : nullptr;
+    if (const ExtentRef before = std::exchange(thread.file_losses_extent, losses)) pool_.release(before);
+}
+
 void Recorder::move_thread(ThreadBuffer& thread) {
     fill(thread);
+    count_in_file(thread, session_file_ ? journal_.losses() : ExtentRef{});
     for_each_stack(thread, [&](Lane& lane) {
         if (lane.extent) move_stack(thread, lane, lane.extent.header->capacity);
     });

@@ -95,12 +95,9 @@ struct ThreadBuffer {
     bool discards = false;  // follows scopes but keeps none: all its sessions are paused
 
     // Counted by the owner, read by whoever stops a session.
-    std::atomic<uint64_t> dropped{0};
-    std::atomic<uint64_t> unbalanced{0};
-    std::atomic<uint64_t> too_deep{0};
-    std::atomic<uint64_t> oversized{0};
-    std::atomic<uint64_t> brief{0};       // calls shorter than asked for
-    std::atomic<uint64_t> unrecorded{0};  // scopes begun while only sessions of other threads ran
+    LossCounts losses;
+    LossCounts* file_losses = nullptr;  // the same for a session file, in which others may count too
+    ExtentRef file_losses_extent;
 
     // Under the recorder's lock.
     uint32_t index = 0;
@@ -108,6 +105,7 @@ struct ThreadBuffer {
     std::string name;
     uint32_t name_id = 0;  // owner only
     bool alive = true;
+    uint64_t died_at = 0;
     bool forget_open_scopes = false;
     bool move_to_new_memory = false;
     bool serves_all = false;  // records on behalf of other threads, and so is in every session
@@ -129,6 +127,14 @@ void for_each_stack(ThreadBuffer& thread, Visit&& visit) {
 // `constinit` spares every use the question whether it has been initialised.
 KINETOGRAPH_API extern constinit thread_local ThreadBuffer* current_thread
     __attribute__((tls_model("initial-exec")));
+
+// By the owner.
+inline void count_loss(ThreadBuffer& thread, std::atomic<uint64_t> LossCounts::* loss,
+                       uint64_t more = 1) noexcept {
+    std::atomic<uint64_t>& own = thread.losses.*loss;
+    own.store(own.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    if (thread.file_losses) (thread.file_losses->*loss).fetch_add(more, std::memory_order_relaxed);
+}
 
 // The slow paths. From any thread, GIL or not; they take the recorder's lock. Want of memory is a loss that
 // they count, never an error of the program's; a thread without a buffer is tried again with its next event.
@@ -280,7 +286,7 @@ inline void end_call(ThreadBuffer& thread, uint32_t name, uint64_t now, uint64_t
     if (now - record.start >= least_ticks) [[likely]]
         append(thread, record);
     else
-        thread.brief.store(thread.brief.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        count_loss(thread, &LossCounts::brief);
     lane.publish(lane.depth - 1);
 }
 

@@ -61,7 +61,9 @@ public:
         if (needs_sort_) sort_events(trace_);
         if (told_.has_device_work()) tie_device_work();
         told_.finish();
-        add_notes(recording_, damaged_ + rows_.damaged(), options_.scope_cost_ns, trace_);
+        const double cost_ns =
+            options_.scope_cost_ns != 0 ? options_.scope_cost_ns : recording_.scope_cost_ns;
+        add_notes(recording_, damaged_ + rows_.damaged(), cost_ns, trace_);
         return std::move(trace_);
     }
 

@@ -28,6 +28,7 @@ namespace kinetograph::collect {
 
 namespace {
 
+using record::LossCounts;
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
 
 struct Counters {
@@ -38,6 +39,13 @@ Counters counters;
 
 void count(std::atomic<uint64_t>& counter, uint64_t more = 1) {
     counter.fetch_add(more, std::memory_order_relaxed);
+}
+
+// Also where a session file would tell of it.
+void count_loss(record::ThreadBuffer& buffer, std::atomic<uint64_t>& counter,
+                std::atomic<uint64_t> LossCounts::* loss, uint64_t more = 1) {
+    count(counter, more);
+    record::count_loss(buffer, loss, more);
 }
 
 // The last stack recorded of a thread, which was not empty.
@@ -142,7 +150,7 @@ void Sampler::run() {
         counters.cpu_ns.store(used_before + base::read_clock_ns(CLOCK_THREAD_CPUTIME_ID),
                               std::memory_order_relaxed);
         const auto late = std::max<int64_t>(0, (Clock::now() - deadline) / period);
-        if (buffer) count(counters.missed, uint64_t(late));
+        if (buffer && late > 0) count_loss(*buffer, counters.missed, &LossCounts::missed, uint64_t(late));
         deadline += period * (late + 1);
     }
 }
@@ -156,7 +164,7 @@ bool Sampler::wait_until(Clock::time_point deadline) {
 void Sampler::take_round(record::ThreadBuffer& buffer) {
     forget_names_if_gone();
     count(counters.rounds);
-    if (!stacks_.find_threads()) return count(counters.torn);
+    if (!stacks_.find_threads()) return count_loss(buffer, counters.torn, &LossCounts::torn);
     ++round_;
     for (const StackReader::Thread& thread : stacks_.threads())
         if (thread.id.tid != 0) take_stack(buffer, thread);
@@ -176,8 +184,9 @@ void Sampler::take_stack(record::ThreadBuffer& buffer, const StackReader::Thread
         at = base::ticks();
         result = try_stack(thread);
     }
-    if (result == StackReader::Result::torn) return count(counters.torn);
-    if (result == StackReader::Result::too_deep) return count(counters.too_deep);
+    if (result == StackReader::Result::torn) return count_loss(buffer, counters.torn, &LossCounts::torn);
+    if (result == StackReader::Result::too_deep)
+        return count_loss(buffer, counters.too_deep, &LossCounts::deep_stacks);
     write(buffer, thread.id, at, cpu_ns);
 }
 

@@ -23,7 +23,7 @@ def recover(directory: Path, output: str | None) -> None:
     Recording with crash_safe=True keeps events in mapped files, which outlive kill -9, and so does
     `kinetograph run`. The paths of the traces made of them are printed, one a line: one for each process, or,
     with -o or if DIR is that of a run, one for all. The mapped files stay: remove them when you have the
-    traces.
+    traces. Of a process that still runs, the trace is what it has recorded so far; it does not notice.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def recover(directory: Path, output: str | None) -> None:
     if output is not None or RunDirectory(str(directory)).exists:
         click.echo(_recover_as_one(directory, output or str(directory / "trace.json.gz")))
         return
-    for trace_path in recover_directory(directory):
+    for trace_path in recover_directory(directory, lambda sentence: click.echo(sentence, err=True)):
         click.echo(trace_path)
 
 
@@ -53,6 +53,9 @@ def _recover_as_one(directory: Path, output: str) -> str:
     settings = RunSettings.from_json(run.read_settings()) if run.exists else RunSettings()
     with progress() as tell:
         trace = made_trace(run, settings, tell).trace
+        for note in trace.notes:
+            if note.kind == "running":
+                click.echo(note.text, err=True)
         tell(f"writing {counted(len(trace), 'event')} to {output}")
         trace.save(output)
     return output

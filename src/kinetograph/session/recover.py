@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from kinetograph import _native
@@ -26,10 +27,13 @@ def recover_file(path: str | os.PathLike[str]) -> Trace:
         raise KinetographError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 
 
-def recover_directory(directory: str | os.PathLike[str]) -> list[Path]:
-    """A `.json.gz` beside each session file of a dead process; the session files stay.
+def recover_directory(
+    directory: str | os.PathLike[str], tell: Callable[[str], object] = lambda sentence: None
+) -> list[Path]:
+    """A `.json.gz` beside each session file; the session files stay.
 
-    A file that cannot be read does not keep the others from being recovered; the error then names both.
+    Of a process that still runs it is what it has recorded so far, and `tell` is told so. A file that cannot
+    be read does not keep the others from being recovered; the error then names both.
     """
     files = sorted(Path(directory).glob(f"*{_SUFFIX}"))
     if not files:
@@ -38,7 +42,7 @@ def recover_directory(directory: str | os.PathLike[str]) -> list[Path]:
     failures: list[str] = []
     for file in files:
         try:
-            traces.append(_recover_beside(file))
+            traces.append(_recover_beside(file, tell))
         except KinetographError as error:
             failures.append(str(error).splitlines()[0])
     if failures:
@@ -47,7 +51,11 @@ def recover_directory(directory: str | os.PathLike[str]) -> list[Path]:
     return traces
 
 
-def _recover_beside(file: Path) -> Path:
+def _recover_beside(file: Path, tell: Callable[[str], object]) -> Path:
     target = file.with_suffix(".json.gz")
-    recover_file(file).save(target)
+    trace = recover_file(file)
+    for note in trace.notes:
+        if note.kind == "running":
+            tell(note.text)
+    trace.save(target)
     return target

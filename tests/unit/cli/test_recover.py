@@ -18,7 +18,9 @@ def test_the_traces_that_were_built_are_printed_one_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = [tmp_path / "1.json.gz", tmp_path / "2.json.gz"]
-    monkeypatch.setattr(recovery, "recover_directory", lambda folder: built if folder == tmp_path else [])
+    monkeypatch.setattr(
+        recovery, "recover_directory", lambda folder, tell: built if folder == tmp_path else []
+    )
     result = CliRunner().invoke(cli.main, ["recover", str(tmp_path)])
     assert (result.exit_code, result.stdout) == (0, f"{built[0]}\n{built[1]}\n")
 
@@ -27,6 +29,28 @@ def test_a_folder_without_session_files_is_an_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.main, ["recover", str(tmp_path)])
     assert result.exit_code == 1
     assert result.stderr.startswith("kinetograph: ")
+
+
+def test_of_a_process_that_still_runs_it_is_what_was_recorded_so_far(tmp_path: Path) -> None:
+    code = (
+        "import sys, kinetograph as kg\n"
+        "options = kg.RecordOptions(crash_safe=True, directory=sys.argv[1])\n"
+        "kg.enable_profiler(kg.ProfilerConfig(recording=options))\n"
+        "with kg.scope('work'): print('ready', flush=True)\n"
+        "sys.stdin.readline()\n"
+        "with kg.scope('more'): pass\n"
+        "print(len(kg.disable_profiler().trace), flush=True)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as living:
+        assert living.stdout is not None
+        assert living.stdout.readline() == "ready\n"
+        result = CliRunner().invoke(cli.main, ["recover", str(tmp_path)])
+        assert (
+            result.stderr == f"process {living.pid} is still running: this is what it had recorded so far\n"
+        )
+        assert "work" in [event.name for event in kg.load(result.stdout.strip()).events]
+        assert living.communicate("\n")[0] == "2\n"
 
 
 def test_with_an_output_all_processes_become_one_trace(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+// What a process lost before it was killed is told by its session file.
+#include <cstddef>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "record/session_file.h"
+#include "session_files.h"
+
+using namespace kinetograph;
+using namespace kinetograph::test;
+using record::Recorder;
+
+namespace {
+
+trace::Trace recovered(const Directory& directory) {
+    return trace::build_trace(record::recover_session_file(directory.only_file()));
+}
+
+void write_version(const std::string& path, uint32_t version) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offsetof(record::SessionFileHeader, version));
+    file.write(reinterpret_cast<const char*>(&version), sizeof version);
+}
+
+}  // namespace
+
+TEST(losses_of_all_threads_are_notes) {
+    const Directory directory;
+    in_child([&] {
+        Recorder::instance().start(in(directory));
+        scope("outer");
+        for (int i = 0; i < 3; ++i)
+            std::thread([] {
+                end("never begun");
+                record::count_loss(this_thread(), &record::LossCounts::brief, 10);
+            }).join();
+        record::count_loss(this_thread(), &record::LossCounts::torn);
+        record::count_loss(this_thread(), &record::LossCounts::missed, 4);
+        const std::string payload(100'000, ' ');
+        record::append_with_payload(this_thread(), {1, 1, 1, record::RecordKind::instant, 8, 0, 0, 0, 0, 0},
+                                    nullptr, payload.data(), payload.size());
+    });
+    const trace::Trace trace = recovered(directory);
+    CHECK(note(trace, "unbalanced").starts_with("3 scopes ended"));
+    CHECK(note(trace, "brief").starts_with("30 calls"));
+    CHECK(note(trace, "torn").starts_with("1 stacks"));
+    CHECK(note(trace, "missed").starts_with("4 rounds"));
+    CHECK(note(trace, "oversized").starts_with("1 events lost their arguments"));
+    CHECK(note(trace, "dropped").empty() && note(trace, "threads").empty());
+}
+
+TEST(only_what_was_lost_since_the_file_began_is_told) {
+    const Directory directory;
+    in_child([&] {
+        record::SessionOptions before;
+        before.all_threads = true;
+        const auto session = Recorder::instance().start(before);
+        end("never begun");
+        Recorder::instance().start(in(directory));
+        end("never begun");
+        Recorder::instance().stop(session);
+        end("never begun");
+    });
+    CHECK(note(recovered(directory), "unbalanced").starts_with("2 scopes ended"));
+}
+
+TEST(names_that_were_cut_and_what_recording_cost_are_told) {
+    const Directory directory;
+    in_child([&] {
+        Recorder::instance().start(in(directory));
+        scope(std::string(base::StringTable::max_length + 1, 'x'));
+    });
+    const trace::Trace trace = recovered(directory);
+    CHECK(note(trace, "names").find("names were longer than 32 KiB and were cut") != std::string::npos);
+    CHECK(note(trace, "cost").starts_with("recording cost about "));
+}
+
+TEST(scopes_of_other_threads_are_told_where_threads_were_chosen) {
+    const Directory directory;
+    in_child([&] {
+        record::SessionOptions options = in(directory);
+        options.all_threads = false;
+        Recorder::instance().start(options);
+        scope("chosen");
+        std::thread([] {
+            CHECK(!record::recording_thread());
+            record::count_loss(*record::current_thread, &record::LossCounts::unrecorded);
+        }).join();
+    });
+    CHECK(note(recovered(directory), "threads").starts_with("1 scopes of other threads"));
+}
+
+TEST(files_of_the_version_before_are_read_and_others_refused) {
+    const Directory directory;
+    in_child([&] {
+        Recorder::instance().start(in(directory));
+        scope("recorded");
+    });
+    const std::string file = directory.only_file();
+    write_version(file, 1);
+    CHECK(count(recovered(directory), "recorded") == 1);
+    write_version(file, 9);
+    try {
+        record::recover_session_file(file);
+        CHECK(false);
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string(error.what())
+                  .ends_with("has session file version 9, this Kinetograph reads versions 1 to 2"));
+    }
+}
+
+CHECK_MAIN
