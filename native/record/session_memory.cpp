@@ -23,6 +23,7 @@ void Recorder::open_session_file(const std::string& directory) {
         names_shortened_before_file_ = strings_.shortened();
         ++session_file_users_;
         pool_.use_session_file(session_file_->descriptor());
+        pool_.prepare();  // a small beginning: what is journalled first would take a whole segment
         move_all_to_new_memory();
     }
     strings_.set_journal(
