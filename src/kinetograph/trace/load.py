@@ -6,11 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from io import BufferedReader
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from kinetograph import _native
 from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, TraceFormatError
 from kinetograph.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from kinetograph.trace.gunzip import Gunzip
 
 __all__ = ["load", "require_trace"]
 
@@ -32,8 +36,7 @@ def load(path: str | PathLike[str], *, directory: str | PathLike[str] | None = N
     try:
         with open(name, "rb") as file:
             storage = "" if directory is None else path_text("directory", directory)
-            # Not read and seek: it may be a pipe.
-            if file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
+            if _is_packed(file):
                 return _read_packed(file, storage)
             return _read(partial(file.read, _PIECE_BYTES), storage)
     except _native.ParseError as error:
@@ -47,7 +50,7 @@ def require_trace(path: str | PathLike[str]) -> None:
     name = path_text("path", path)
     try:
         with open(name, "rb") as file:
-            pieces = [_reader(file)()]
+            pieces = [_unpacking(file).read() if _is_packed(file) else file.read(_PIECE_BYTES)]
             _read(lambda: pieces.pop() if pieces else b"", "")
     except _native.ParseError:
         load(name)  # it may begin with more than the first piece holds
@@ -64,10 +67,7 @@ def _read(read: Callable[[], bytes], storage: str) -> Trace:
 
 def _read_packed(file: BufferedReader, storage: str) -> Trace:
     """A file whose end is missing is read as far as it goes, like one that is not packed."""
-    # Here, for it brings zlib or isal, and `import kinetograph` loads this module.
-    from kinetograph.trace.gunzip import Gunzip
-
-    packed = Gunzip(file)
+    packed = _unpacking(file)
     try:
         trace = _read(packed.read, storage)
     except _native.ParseError:
@@ -77,6 +77,18 @@ def _read_packed(file: BufferedReader, storage: str) -> Trace:
     if packed.is_cut and all(note.kind != "truncated" for note in trace.notes):
         trace.add_note("truncated", "the gzip file ends too early: what came behind is missing")
     return trace
+
+
+def _is_packed(file: BufferedReader) -> bool:
+    # Not read and seek: it may be a pipe.
+    return file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+
+
+def _unpacking(file: BufferedReader) -> Gunzip:
+    # Here, for it brings zlib or isal, and `import kinetograph` loads this module.
+    from kinetograph.trace.gunzip import Gunzip
+
+    return Gunzip(file)
 
 
 def _is_perfetto(first: bytes) -> bool:
