@@ -168,18 +168,26 @@ void Recorder::drop_stack(Lane& lane) {
     lane.extent = {};
 }
 
-void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now, const char* payload,
-                      size_t payload_bytes, uint32_t stack) noexcept {
+namespace {
+
+// Of the innermost that is open under this name, from 1 on; 0 where it was too deep to keep, or never began.
+uint32_t position_of(ThreadBuffer& thread, Lane& lane, uint32_t name) noexcept {
     if (lane.too_deep != 0) {
         --lane.too_deep;
-        return;
+        return 0;
     }
     uint32_t position = lane.depth;
     while (position != 0 && name_of(lane.entries[position - 1]) != name) --position;
-    if (position == 0) {
-        count_loss(thread, &LossCounts::unbalanced);
-        return;
-    }
+    if (position == 0) count_loss(thread, &LossCounts::unbalanced);
+    return position;
+}
+
+}  // namespace
+
+void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t now, const char* payload,
+                      size_t payload_bytes, uint32_t stack) noexcept {
+    const uint32_t position = position_of(thread, lane, name);
+    if (position == 0) return;
     Record record = finished_record(lane, lane.entries[position - 1], now);
     record.correlation = stack;
     if (stack != 0) record.flags |= flag_stack;
@@ -193,16 +201,8 @@ void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
 
 void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now, uint32_t line) noexcept {
     Lane& lane = thread.calls;
-    if (lane.too_deep != 0) {
-        --lane.too_deep;
-        return;
-    }
-    uint32_t position = lane.depth;
-    while (position != 0 && name_of(lane.entries[position - 1]) != name) --position;
-    if (position == 0) {
-        count_loss(thread, &LossCounts::unbalanced);
-        return;
-    }
+    const uint32_t position = position_of(thread, lane, name);
+    if (position == 0) return;
     while (lane.depth >= position) {
         Record record = finished_record(lane, lane.entries[lane.depth - 1], now);
         record.correlation = lane.depth == position ? line : 0;

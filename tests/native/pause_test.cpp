@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "check.h"
+#include "found.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 
 using namespace kinetograph;
 using record::Recorder;
+using test::count;
 
 namespace {
 
@@ -66,12 +68,6 @@ record::SessionOptions options(bool all_threads, bool starts_paused = false) {
 
 trace::Trace stop(record::SessionId session) {
     return trace::build_trace(Recorder::instance().stop(session));
-}
-
-size_t count(const trace::Trace& trace, std::string_view name) {
-    size_t found = 0;
-    for (size_t i = 0; i < trace.size(); ++i) found += trace.strings[trace.name[i]] == name;
-    return found;
 }
 
 size_t row_of(const trace::Trace& trace, std::string_view name) {

@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "check.h"
+#include "found.h"
 #include "trace/builder.h"
 
 using namespace kinetograph;
 using record::Recorder;
+using test::count;
+using test::has_note;
 
 namespace {
 
@@ -53,18 +56,6 @@ record::SessionOptions all_threads() {
 
 trace::Trace stop(record::SessionId session) {
     return trace::build_trace(Recorder::instance().stop(session));
-}
-
-size_t count(const trace::Trace& trace, std::string_view name) {
-    size_t found = 0;
-    for (size_t i = 0; i < trace.size(); ++i) found += trace.strings[trace.name[i]] == name;
-    return found;
-}
-
-bool has_note(const trace::Trace& trace, std::string_view kind) {
-    for (const trace::Note& note : trace.notes)
-        if (note.kind == kind) return true;
-    return false;
 }
 
 // A tree of scopes with `width` children a node.

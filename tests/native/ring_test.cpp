@@ -2,11 +2,14 @@
 #include <thread>
 
 #include "check.h"
+#include "found.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 
 using namespace kinetograph;
 using record::Recorder;
+using test::count;
+using test::has_note;
 
 namespace {
 
@@ -30,18 +33,6 @@ record::SessionOptions ring(uint64_t ring_bytes, size_t memory_bytes) {
     options.ring_bytes = ring_bytes;
     options.limits = {memory_bytes, record::AtLimit::drop, {}};
     return options;
-}
-
-size_t count(const trace::Trace& trace, std::string_view name) {
-    size_t found = 0;
-    for (size_t i = 0; i < trace.size(); ++i) found += trace.strings[trace.name[i]] == name;
-    return found;
-}
-
-bool has_note(const trace::Trace& trace, std::string_view kind) {
-    for (const trace::Note& note : trace.notes)
-        if (note.kind == kind) return true;
-    return false;
 }
 
 }  // namespace

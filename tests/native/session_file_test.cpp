@@ -14,60 +14,21 @@
 
 #include "check.h"
 #include "record/recorder.h"
+#include "session_files.h"
 #include "trace/builder.h"
 
 using namespace kinetograph;
 using record::Recorder;
+using test::begin;
+using test::Directory;
+using test::end;
+using test::in;
+using test::in_child;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint32_t meta =
-    record::open_meta(record::Category::user_annotation, record::RecordScope::user_scope);
-
-struct Directory {
-    Directory() {
-        char name[] = "/tmp/kinetograph-test-XXXXXX";
-        path = mkdtemp(name);
-    }
-    ~Directory() { fs::remove_all(path); }
-    std::string only_file() const {
-        for (const auto& entry : fs::directory_iterator(path)) return entry.path();
-        return {};
-    }
-    std::string path;
-};
-
-record::SessionOptions in(const Directory& directory) {
-    record::SessionOptions options;
-    options.all_threads = true;
-    options.session_directory = directory.path;
-    return options;
-}
-
-void begin(std::string_view name) {
-    auto* thread = record::recording_thread();
-    record::begin_scope(*thread, record::lane_of(*thread, 1), Recorder::instance().intern(name), meta);
-}
-
-void end(std::string_view name) {
-    auto* thread = record::recording_thread();
-    record::end_scope(*thread, record::lane_of(*thread, 1), Recorder::instance().intern(name), base::ticks());
-}
-
-// Runs `work` in a child that never returns, and waits for its end.
-template <class Work>
-void in_child(Work&& work) {
-    const pid_t child = fork();
-    if (child == 0) {
-        work();
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-}
-
-size_t count(const trace::Trace& trace, std::string_view name, bool finished) {
+size_t count_of(const trace::Trace& trace, std::string_view name, bool finished) {
     size_t found = 0;
     for (size_t i = 0; i < trace.size(); ++i)
         found +=
@@ -98,9 +59,9 @@ TEST(what_a_dead_process_recorded_is_recovered) {
     const std::string file = recorded_file(directory, 10'000);
     CHECK(file.ends_with(record::session_file_suffix));
     const trace::Trace trace = trace::build_trace(record::recover_session_file(file));
-    CHECK(count(trace, "inner", true) == 10'000);
-    CHECK(count(trace, "thread", true) == 1);
-    CHECK(count(trace, "outer", false) == 1);
+    CHECK(count_of(trace, "inner", true) == 10'000);
+    CHECK(count_of(trace, "thread", true) == 1);
+    CHECK(count_of(trace, "outer", false) == 1);
     CHECK(trace.size() == 10'002);
     const trace::Nesting nesting = trace::nest(trace);
     CHECK(nesting.depth[1] == 1);
@@ -113,7 +74,7 @@ TEST(a_session_that_stops_leaves_no_file) {
     begin("scope");
     end("scope");
     const trace::Trace trace = trace::build_trace(Recorder::instance().stop(session));
-    CHECK(count(trace, "scope", true) == 1);
+    CHECK(count_of(trace, "scope", true) == 1);
     CHECK(directory.only_file().empty());
 }
 
@@ -127,8 +88,8 @@ TEST(scopes_open_when_the_file_begins_move_into_it) {
         end("inside");
     });
     const trace::Trace trace = trace::build_trace(record::recover_session_file(directory.only_file()));
-    CHECK(count(trace, "inside", true) == 1);
-    CHECK(count(trace, "already open", false) == 1);
+    CHECK(count_of(trace, "inside", true) == 1);
+    CHECK(count_of(trace, "already open", false) == 1);
 }
 
 TEST(a_damaged_file_never_crashes) {
@@ -243,7 +204,7 @@ TEST(trimming_gives_empty_slabs_back_and_loses_nothing) {
     CHECK(record::trim_session_file(file) > 0);
     CHECK(fs::file_size(file) == size);
     const trace::Trace trace = trace::build_trace(record::recover_session_file(file));
-    CHECK(trace.size() == 10'002 && count(trace, "outer", false) == 1);
+    CHECK(trace.size() == 10'002 && count_of(trace, "outer", false) == 1);
 }
 
 TEST(open_scopes_last_until_the_end_that_somebody_has_seen) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "check.h"
+#include "found.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 
@@ -71,12 +72,6 @@ void in_child(Work&& work) {
     }
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-}
-
-inline size_t count(const trace::Trace& trace, std::string_view name) {
-    size_t found = 0;
-    for (size_t i = 0; i < trace.size(); ++i) found += trace.strings[trace.name[i]] == name;
-    return found;
 }
 
 inline size_t row_of(const trace::Trace& trace, std::string_view name) {

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "collect/python_samples/stack_writer.h"
+#include "found.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 #include "trace/samples.h"
@@ -14,6 +15,7 @@
 using namespace kinetograph;
 using record::OtherThread;
 using record::Recorder;
+using test::count;
 
 namespace {
 
@@ -189,12 +191,6 @@ void sample_many(int rounds) {
         writer.write(*buffer, {7, 1}, base::ticks(), steady);
         writer.write(*buffer, {8, 1}, base::ticks(), {id("outer"), id("step " + std::to_string(i % 100))});
     }
-}
-
-size_t count(const trace::Trace& trace, std::string_view name) {
-    size_t found = 0;
-    for (size_t i = 0; i < trace.size(); ++i) found += trace.strings[trace.name[i]] == name;
-    return found;
 }
 
 }  // namespace
