@@ -62,4 +62,10 @@ def test_what_was_recorded_around_a_pause_survives_a_kill(tmp_path: Path) -> Non
     from kinetograph.session.recover import recover_directory
 
     (trace,) = recover_directory(tmp_path)
-    assert sorted(event.name for event in kg.load(trace).events) == ["after", "before", "open"]
+    assert sorted(event.name for event in kg.load(trace).events) == [
+        "Recording paused",
+        "Recording resumed",
+        "after",
+        "before",
+        "open",
+    ]

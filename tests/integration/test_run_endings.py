@@ -296,3 +296,20 @@ def test_the_launcher_waits_for_a_child_that_ends_soon(tmp_path: Path) -> None:
     _stdout, stderr = process.communicate(timeout=30)
     assert "still running" not in stderr
     assert [(event.name, event.finished) for event in scopes(kg.load(trace))] == [("orphan", True)]
+
+
+LATE = """
+import codecs
+
+class Late:
+    def __call__(self, error): raise error
+    def __del__(self): pass
+
+codecs.register_error("late", Late())  # let go of when the modules are gone
+"""
+
+
+def test_functions_that_run_when_the_interpreter_has_no_modules_any_more_do_no_harm(tmp_path: Path) -> None:
+    program = tmp_path / "late.py"
+    program.write_text(LATE)
+    assert recorded(tmp_path / "trace.json", program) == python(program)

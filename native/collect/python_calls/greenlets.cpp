@@ -5,6 +5,7 @@
 #include "collect/python_calls/calls.h"
 #include "collect/python_calls/hook.h"
 #include "collect/python_calls/keep_error.h"
+#include "collect/python_calls/loaded_module.h"
 
 namespace kinetograph::collect {
 
@@ -16,11 +17,12 @@ PyMethodDef definition = {"kinetograph_on_switch",
                           reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_switch)),
                           METH_FASTCALL, nullptr};
 
-// Borrowed; nullptr until it can be asked.
+// Borrowed from sys.modules; nullptr until it can be asked.
 PyObject* module() {
-    PyObject* modules = PyImport_GetModuleDict();
-    PyObject* found = modules ? PyDict_GetItemString(modules, "greenlet") : nullptr;
-    return found && PyObject_HasAttrString(found, "settrace") ? found : nullptr;
+    PyObject* found = loaded_module("greenlet");
+    const bool tells = found && PyObject_HasAttrString(found, "settrace");
+    Py_XDECREF(found);
+    return tells ? found : nullptr;
 }
 
 bool is_ours(PyObject* tracer) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collect/python_calls/calls.h"
+#include "collect/python_calls/loaded_module.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -66,9 +67,9 @@ void record_name(record::ThreadBuffer& buffer, PyObject* thread) {
 
 // As the threading module knows them; a copy, since asking a Thread for its name may run Python code.
 PyObject* known_threads() {
-    PyObject* modules = PyImport_GetModuleDict();
-    PyObject* threading = modules ? PyDict_GetItemString(modules, "threading") : nullptr;
+    PyObject* threading = loaded_module("threading");
     PyObject* active = threading ? PyObject_GetAttrString(threading, "_active") : nullptr;
+    Py_XDECREF(threading);
     PyObject* threads = active && PyDict_Check(active) ? PyDict_Values(active) : nullptr;
     Py_XDECREF(active);
     PyErr_Clear();
