@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -84,11 +85,11 @@ def test_recover_writes_a_trace_beside_each_session_file(session_file: Path) -> 
 
 def test_one_damaged_file_does_not_keep_the_others_from_being_recovered(session_file: Path) -> None:
     (session_file.parent / "0-0.kgsession").write_bytes(b"garbage" * 20_000)
-    with pytest.raises(kg.KinetographError, match=r"0-0.kgsession is not a session file") as caught:
-        recover_directory(session_file.parent)
-    trace = session_file.with_suffix(".json.gz")
-    assert str(trace) in str(caught.value)
-    assert len(kg.load(trace)) > 1000
+    os.mkfifo(session_file.parent / "0-1.kgsession")
+    recovering = recover_directory(session_file.parent)
+    assert len(kg.load(next(recovering))) > 1000
+    with pytest.raises(kg.KinetographError, match=r"0-0.kgsession is not a session file .*; .* is no file"):
+        list(recovering)
 
 
 def test_the_file_of_a_process_that_still_records_is_left_alone_and_readable(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kinetograph import _native
@@ -17,6 +17,8 @@ _SUFFIX = ".kgsession"
 
 def recover_file(path: str | os.PathLike[str]) -> Trace:
     """What the process had recorded; scopes that were open are unfinished events."""
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
+        raise KinetographError(f"{os.fspath(path)} is no file", hint="move what is no session file away")
     try:
         return Trace(_native.recover(os.fspath(path)))
     except RuntimeError as error:
@@ -29,26 +31,26 @@ def recover_file(path: str | os.PathLike[str]) -> Trace:
 
 def recover_directory(
     directory: str | os.PathLike[str], tell: Callable[[str], object] = lambda sentence: None
-) -> list[Path]:
-    """A `.json.gz` beside each session file; the session files stay.
+) -> Iterator[Path]:
+    """Make a `.json.gz` beside each session file, one after another; the session files stay.
 
     Of a process that still runs it is what it has recorded so far, and `tell` is told so. A file that cannot
-    be read does not keep the others from being recovered; the error then names both.
+    be read does not keep the others from being recovered: the error comes after them.
     """
     files = sorted(Path(directory).glob(f"*{_SUFFIX}"))
     if not files:
         raise KinetographError(f"there is no session file (*{_SUFFIX}) in {os.fspath(directory)}")
-    traces: list[Path] = []
-    failures: list[str] = []
+    failures: list[KinetographError] = []
     for file in files:
         try:
-            traces.append(_recover_beside(file, tell))
+            trace = _recover_beside(file, tell)
         except KinetographError as error:
-            failures.append(str(error).splitlines()[0])
+            failures.append(error)
+        else:
+            yield trace
     if failures:
-        written = f"; recovered were {', '.join(map(str, traces))}" if traces else ""
-        raise KinetographError("; ".join(failures) + written, hint="move what is no session file away")
-    return traces
+        sentences = [str(failure).splitlines()[0] for failure in failures]
+        raise KinetographError("; ".join(sentences), hint=failures[0].hint or "-o FILE writes elsewhere")
 
 
 def _recover_beside(file: Path, tell: Callable[[str], object]) -> Path:
