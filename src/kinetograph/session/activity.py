@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kinetograph.session.cuda_library import why_missing
 from kinetograph.session.members import members_of
 from kinetograph.trace.words import Word
 
@@ -38,8 +39,6 @@ ProfilerActivity = ActivityType
 
 def supported_activities() -> frozenset[ActivityType]:
     """The activities that can be recorded here, and are when a session names none."""
-    from kinetograph.session.cuda_library import why_missing
-
     cuda = {ActivityType.CUDA} if why_missing() is None else set()
     return frozenset({ActivityType.CPU, *cuda})
 

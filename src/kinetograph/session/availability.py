@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from kinetograph.errors import NotAvailable, UsageError
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ProfilerConfig
+from kinetograph.session.cuda_library import why_missing
 from kinetograph.session.state import ProfilerState
 
 __all__ = ["require_available", "require_cuda", "shortfalls"]
@@ -64,8 +65,6 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
 
 def require_cuda() -> None:
     """Raise unless CUDA can be recorded here."""
-    from kinetograph.session.cuda_library import why_missing
-
     _refuse("ActivityType.CUDA", why_missing(), "kinetograph doctor says what is there")
 
 

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kinetograph.session.cuda_library import why_missing
+
 __all__ = ["Feature", "features"]
 
 
@@ -80,8 +82,6 @@ def _cupti() -> Feature:
     library = _find_library("libcupti.so")
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
-    from kinetograph.session.cuda_library import why_missing
-
     reason = why_missing()
     return Feature("cupti", reason is None, library if reason is None else f"{library}, but {reason}")
 

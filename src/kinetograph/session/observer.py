@@ -19,6 +19,7 @@ from kinetograph.checks import require_bool, require_callable, spelled
 from kinetograph.errors import KinetographError
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
+from kinetograph.session.scopes import load_python_side
 from kinetograph.trace.words import RecordScope
 
 __all__ = [
@@ -377,7 +378,8 @@ def _call(callback: _Callback, function: Callable[..., Any], *args: Any) -> Any:
     try:
         return call_program(function, *args)
     except BaseException as error:
-        # Here, for few callbacks fail.
+        # Here, for few callbacks fail; and under the lock that a fork waits for.
+        load_python_side()
         from kinetograph.session.signal_handlers import is_of_a_signal_handler
 
         if is_of_a_signal_handler(error):

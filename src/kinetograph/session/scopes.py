@@ -30,7 +30,7 @@ os.register_at_fork(
 def load_python_side() -> None:
     """Sessions call this before they record, so that the import is no part of what they see."""
     with _loading:
-        from kinetograph.session import decorate, details, distributed  # noqa: F401
+        from kinetograph.session import cuda, decorate, details, distributed, signal_handlers  # noqa: F401
 
 
 def load_profile_side() -> None:
