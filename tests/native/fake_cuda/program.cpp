@@ -132,8 +132,11 @@ void request_of_other_tool(uint8_t** data, size_t* bytes, size_t* most) {
     ++other_tools_buffers;
 }
 
-// It frees what it is given: what we had lent to CUPTI before would be freed as well, so only its own.
-void complete_of_other_tool(CUcontext, uint32_t, uint8_t*, size_t, size_t) {}
+// It keeps what it is given, ours too, which CUPTI had when it came.
+void complete_of_other_tool(CUcontext, uint32_t, uint8_t* data, size_t, size_t) {
+    static auto& kept = *new std::vector<uint8_t*>;
+    kept.push_back(data);
+}
 
 }  // namespace
 
