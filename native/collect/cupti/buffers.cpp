@@ -4,18 +4,21 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace kinetograph::collect::cupti {
 
+Buffers::Node* Buffers::node_of(const uint8_t* data) {
+    Node* end = nodes_ + most_buffers;
+    Node* node = std::find_if(nodes_, end, [&](const Node& node) { return node.data == data; });
+    return node == end ? nullptr : node;
+}
+
 Buffers::Node* Buffers::make_node() noexcept {
-    if (made_ == most_buffers) return nullptr;
-    void* memory = std::aligned_alloc(alignof(Node), sizeof(Node) + buffer_bytes);
-    if (!memory) return nullptr;
-    Node* node = new (memory) Node;
-    std::memset(data_of(node), 0, buffer_bytes);
-    node->owner = this;
-    all_[made_++] = node;
+    Node* node = node_of(nullptr);
+    if (!node) return nullptr;
+    node->data = static_cast<uint8_t*>(std::aligned_alloc(alignment, buffer_bytes));
+    if (!node->data) return nullptr;
+    std::memset(node->data, 0, buffer_bytes);
     return node;
 }
 
@@ -30,18 +33,14 @@ uint8_t* Buffers::request() noexcept {
     node->next = nullptr;
     node->is_outstanding = true;
     ++outstanding_;
-    return data_of(node);
-}
-
-bool Buffers::is_ours(const uint8_t* data) const {
-    return std::any_of(all_, all_ + made_, [&](Node* node) { return data_of(node) == data; });
+    return node->data;
 }
 
 void Buffers::complete(uint8_t* data, size_t valid_bytes) noexcept {
     {
         std::lock_guard lock(mutex_);
-        if (!is_ours(data) || !node_of(data)->is_outstanding) return;
-        Node* node = node_of(data);
+        Node* node = data ? node_of(data) : nullptr;
+        if (!node || !node->is_outstanding) return;
         node->is_outstanding = false;
         node->valid_bytes = std::min(valid_bytes, buffer_bytes);
         node->next = nullptr;
@@ -62,7 +61,7 @@ Buffers::Filled Buffers::take(int wait_ms) {
     first_filled_ = node->next;
     if (!first_filled_) last_filled_ = nullptr;
     ++decoding_;
-    return {data_of(node), node->valid_bytes};
+    return {node->data, node->valid_bytes};
 }
 
 void Buffers::give_back(const Filled& filled) {
@@ -97,10 +96,8 @@ size_t Buffers::outstanding() const {
 
 void Buffers::abandon_outstanding() {
     std::lock_guard lock(mutex_);
-    Node** kept = all_;
-    for (size_t i = 0; i < made_; ++i)
-        if (!all_[i]->is_outstanding) *kept++ = all_[i];
-    made_ = size_t(kept - all_);
+    for (Node& node : nodes_)
+        if (node.is_outstanding) node = {};
     outstanding_ = 0;
 }
 

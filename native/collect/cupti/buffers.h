@@ -41,16 +41,16 @@ public:
     void abandon_outstanding();
 
 private:
-    // Stands in front of the data.
-    struct alignas(64) Node {
+    static constexpr size_t alignment = 64;
+    // Not in front of the data: a tool that takes our place may free that, as it frees its own.
+    struct Node {
+        uint8_t* data = nullptr;
         Node* next = nullptr;
-        Buffers* owner = nullptr;
         size_t valid_bytes = 0;
         bool is_outstanding = false;
     };
-    static Node* node_of(uint8_t* data) { return reinterpret_cast<Node*>(data) - 1; }
-    static uint8_t* data_of(Node* node) { return reinterpret_cast<uint8_t*>(node + 1); }
-    bool is_ours(const uint8_t* data) const;
+    // nullptr where it is not ours; of nullptr, one that has no memory.
+    Node* node_of(const uint8_t* data);
     Node* make_node() noexcept;
 
     mutable std::mutex mutex_;
@@ -59,8 +59,7 @@ private:
     Node* free_ = nullptr;
     Node* first_filled_ = nullptr;
     Node* last_filled_ = nullptr;
-    Node* all_[most_buffers] = {};
-    size_t made_ = 0;
+    Node nodes_[most_buffers];
     size_t outstanding_ = 0;
     size_t decoding_ = 0;
     uint64_t wakes_ = 0;
