@@ -125,17 +125,18 @@ def test_a_ring_of_bytes_uses_no_more_memory_than_it_says() -> None:
 
 
 def test_a_ring_of_seconds_keeps_the_newest() -> None:
-    with recording(mode="ring", ring_seconds=0.05) as window:
-        until = time.monotonic_ns() + 300_000_000
+    # Half a second, for a busy machine may give a process nothing to do for tenths of one before the stop.
+    with recording(mode="ring", ring_seconds=0.5) as window:
+        until = time.monotonic_ns() + 1_000_000_000
         count = 0
         while time.monotonic_ns() < until:
             kg.counter("number", count)
             count += 1
     kept = values(window.trace)
     assert kept == list(range(count - len(kept), count))
-    assert window.trace.end_ns - window.trace.start_ns <= 51_000_000
-    assert np.ptp(window.trace.columns["start_ns"]) <= 51_000_000
+    assert window.trace.end_ns - window.trace.start_ns <= 501_000_000
     assert kept
+    assert np.ptp(window.trace.columns["start_ns"]) <= 501_000_000
 
 
 def test_a_ring_keeps_scopes_that_are_still_open_however_old() -> None:
