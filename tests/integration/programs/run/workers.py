@@ -15,8 +15,12 @@ def work(number: int) -> int:
         return sum(range(number))
 
 
+hanging = multiprocessing.get_context("fork").SimpleQueue()
+
+
 def hang(number: int) -> None:
     with kg.scope("hangs"):
+        hanging.put(number)
         time.sleep(60)
 
 
@@ -35,7 +39,7 @@ def terminated_pool() -> None:
     with multiprocessing.get_context("fork").Pool(2) as workers:
         print(sum(workers.map(work, range(100), chunksize=10)))
         workers.map_async(hang, range(2), chunksize=1)
-        time.sleep(0.3)
+        hanging.get(), hanging.get()
         workers.terminate()
 
 
