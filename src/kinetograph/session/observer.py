@@ -134,10 +134,10 @@ class _ThreadCallbacks(threading.local):
 class _Calls:
     """The callbacks that saw a scope begin, and what each of them returned."""
 
-    __slots__ = ("__weakref__", "made", "scope", "thread_id")
+    __slots__ = ("__weakref__", "key", "made", "thread_id")
 
-    def __init__(self, scope: object, made: list[tuple[_Callback, RecordFunction, Any]]) -> None:
-        self.scope = scope
+    def __init__(self, key: object, made: list[tuple[_Callback, RecordFunction, Any]]) -> None:
+        self.key = key
         self.made = made
         self.thread_id = threading.get_ident()
 
@@ -152,7 +152,7 @@ _global_callbacks: tuple[_Callback, ...] = ()
 _thread = _ThreadCallbacks()
 _alive: set[int] = set()
 
-# The scopes that were observed when they began, innermost first, per asyncio task: (scope, calls, outer).
+# The scopes that were observed when they began, innermost first, per asyncio task: (key, calls, outer).
 _Observed = tuple[object, _Calls, "_Observed | None"]
 _observed: contextvars.ContextVar[Any] = contextvars.ContextVar("kinetograph_observed", default=None)
 # Ends that are still owed. Weak: without callbacks, those of a task or thread that is gone do not matter.
@@ -224,25 +224,27 @@ def at_enter(scope: Any) -> None:
     if _thread.is_calling:
         return
     kind = RecordScope(scope._kind)
-    calls = _Calls(scope, _enter_all(scope, kind))
+    key = _key(scope)
+    calls = _Calls(key, _enter_all(scope, kind))
     outer = _observed.get()
     if calls.made:
         _owe(calls)
         _settle()
-    elif _find(scope, outer) is None:
+    elif _find(key, outer) is None:
         return
     # One that nobody wants is kept inside another begin of the same scope, or it would take that one's end.
-    _observed.set((scope, calls, outer))
+    _observed.set((key, calls, outer))
 
 
 def at_exit(scope: Any) -> None:
     if _thread.is_calling:
         return
+    key = _key(scope)
     observed = _observed.get()
-    ended = _find(scope, observed)
+    ended = _find(key, observed)
     if ended is not None:
         _observed.set(_without(ended, observed))
-    calls = _entered_elsewhere(scope) if ended is None else ended[1]
+    calls = _entered_elsewhere(key) if ended is None else ended[1]
     if calls is None or not _take_owed(calls):
         return
     _leave_all(calls.made)
@@ -267,14 +269,19 @@ def _take_owed(calls: _Calls) -> bool:
         return is_owed
 
 
-def _entered_elsewhere(scope: object) -> _Calls | None:
+def _key(scope: Any) -> object:
+    """What a begin and its end have in common: the name, as in the recorder, unless the scope has details."""
+    return scope.name if scope._details is None else scope
+
+
+def _entered_elsewhere(key: object) -> _Calls | None:
     """The last begin of this scope in another context, rather of this thread than of another.
 
-    One that began before there was a callback has none of its own, and scopes of one name share an object: it
-    may take the end of another then, which that one does not get again.
+    One that began before there was a callback has none of its own: it may take the end of another of its name
+    then, which that one does not get again.
     """
     with _lock:
-        begun = [calls for calls in _owed_elsewhere if calls.scope is scope]
+        begun = [calls for calls in _owed_elsewhere if calls.key == key]
     here = [calls for calls in begun if calls.thread_id == threading.get_ident()]
     candidates = here or begun
     return candidates[-1] if candidates else None
@@ -287,9 +294,9 @@ def _settle() -> None:
             _native.set_observing(is_observing())
 
 
-def _find(scope: object, observed: _Observed | None) -> _Observed | None:
+def _find(key: object, observed: _Observed | None) -> _Observed | None:
     """The innermost begin of this scope."""
-    while observed is not None and observed[0] is not scope:
+    while observed is not None and observed[0] != key:
         observed = observed[2]
     return observed
 
@@ -301,8 +308,8 @@ def _without(ended: _Observed, observed: _Observed) -> _Observed | None:
         assert observed[2] is not None
         observed = observed[2]
     rest = ended[2]
-    for scope, calls, _outer in reversed(above):
-        rest = (scope, calls, rest)
+    for key, calls, _outer in reversed(above):
+        rest = (key, calls, rest)
     return rest
 
 

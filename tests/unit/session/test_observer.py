@@ -7,6 +7,7 @@ import contextvars
 import gc
 import random
 import signal
+import subprocess
 import sys
 import threading
 import weakref
@@ -568,6 +569,20 @@ def test_a_scope_left_in_another_thread_gets_its_end_once() -> None:
         kg.scope("x").__exit__(None, None, None)
         kg.scope("x").__exit__(None, None, None)
     assert log.lines == ["> x", "< x: value of x"]
+
+
+def test_ends_are_told_apart_by_name_however_many_names_there_are() -> None:
+    # So many that names no longer share an object; in a process of its own, for that stays so.
+    program = (
+        "import kinetograph as kg\n"
+        "for number in range(10_000): kg.scope(f'one of many {number}')\n"
+        "assert kg.scope('more') is not kg.scope('more')\n"
+        "kg.add_global_callback(lambda begun: 7, lambda ended, value: print(ended.name, value))\n"
+        "kg.scope('more').__enter__()\n"
+        "kg.scope('more').__exit__(None, None, None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("more 7\n", "")
 
 
 def test_an_end_belongs_to_the_begin_of_its_own_thread_first() -> None:
