@@ -29,18 +29,28 @@ inline int64_t read_clock_ns(clockid_t clock) noexcept {
     return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// From any thread. Not serialising: a scope's own instructions may overlap the read by a few nanoseconds.
-inline uint64_t ticks() noexcept {
+// Whether ticks are a register of the processor's.
+inline bool has_counter() noexcept {
+    return tick_source != TickSource::monotonic;
+}
+
+// That register. Not serialising: a scope's own instructions may overlap the read by a few nanoseconds.
+inline uint64_t read_counter() noexcept {
 #if defined(__x86_64__)
-    if (tick_source == TickSource::tsc) [[likely]]
-        return __rdtsc();
+    return __rdtsc();
 #elif defined(__aarch64__)
-    if (tick_source == TickSource::cntvct) [[likely]] {
-        uint64_t value;
-        asm volatile("mrs %0, cntvct_el0" : "=r"(value));
-        return value;
-    }
+    uint64_t value;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+#else
+    return 0;
 #endif
+}
+
+// From any thread.
+inline uint64_t ticks() noexcept {
+    if (has_counter()) [[likely]]
+        return read_counter();
     return uint64_t(read_clock_ns(CLOCK_MONOTONIC));
 }
 

@@ -153,7 +153,8 @@ bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units
     // Killed before the old stack is dropped, recovery finds two of this lane and believes the later one.
     fresh.header->order = lane.extent ? lane.extent.header->order + 1 : 0;
     for (uint32_t i = 0; i < lane.depth; ++i) copy_scope(scopes_in(fresh.header)[i], lane.entries[i]);
-    fresh.header->state.store(uint64_t(lane.changes) << 32 | lane.depth, std::memory_order_release);
+    const uint64_t state = lane.extent ? lane.extent.header->state.load(std::memory_order_relaxed) : 0;
+    fresh.header->state.store(state >> 32 << 32 | lane.depth, std::memory_order_release);
     drop_stack(lane);
     lane.extent = fresh;
     lane.entries = scopes_in(fresh.header);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -41,7 +43,6 @@ struct Lane {
     OpenScope* entries = nullptr;
     uint32_t depth = 0;
     uint32_t capacity = 0;
-    uint32_t changes = 0;
     uint32_t too_deep = 0;        // scopes begun beyond what one slab can hold; not recorded, counted
     uint32_t limit = UINT32_MAX;  // how deep it may get because somebody wants no more; not counted
     uint16_t number = 0;
@@ -51,10 +52,14 @@ struct Lane {
     ExtentRef extent;
 
     // Every change gets a number, so that a reader can tell that it was one.
-    void publish(uint32_t new_depth) noexcept {
-        depth = new_depth;
-        extent.header->state.store(uint64_t(++changes) << 32 | new_depth, std::memory_order_release);
+    void publish_more(int32_t more) noexcept {
+        constexpr uint64_t change = uint64_t(1) << 32;
+        depth += uint32_t(more);
+        std::atomic<uint64_t>& state = extent.header->state;
+        state.store(state.load(std::memory_order_relaxed) + change + uint64_t(int64_t(more)),
+                    std::memory_order_release);
     }
+    void publish(uint32_t new_depth) noexcept { publish_more(int32_t(new_depth - depth)); }
 };
 
 // An extent of a thread, with what a stop needs to know of it: looking into a header on disk would bring it,
@@ -84,10 +89,10 @@ struct ThreadBuffer {
     uint32_t found_depth = 0;
     uintptr_t stack_limit =
         UINTPTR_MAX;  // below it the thread's own stack is nearly used up, or not asked yet
-    std::vector<uintptr_t> found_calls;
     // An opaque key of the collector's, for as long as the thread makes calls that nobody wants; 0: it does
     // not.
     uintptr_t own_call = 0;
+    std::vector<uintptr_t> found_calls;
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<Lane*> idle_lanes;
     std::unordered_map<uintptr_t, Lane*> lane_by_context;
@@ -150,6 +155,12 @@ KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t
                                       const char* payload = nullptr, size_t payload_bytes = 0,
                                       uint32_t stack = 0) noexcept;
 
+// Whether a session records the thread, and it knows everything about that.
+inline bool is_recording(const ThreadBuffer& thread) noexcept {
+    return thread.control.load(std::memory_order_relaxed) == thread.seen_control &&
+           thread.seen_control & control_recording;
+}
+
 // The buffer of this thread if a session records it now, else nullptr.
 inline ThreadBuffer* recording_thread() noexcept {
     ThreadBuffer* thread = current_thread;
@@ -178,6 +189,10 @@ inline void publish(ThreadBuffer& thread, uint32_t units) noexcept {
     state.store(state.load(std::memory_order_relaxed) + units, std::memory_order_release);
 }
 
+// An event with payload bytes in continuation records behind it.
+KINETOGRAPH_API void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
+                                         const char* payload, size_t payload_bytes) noexcept;
+
 inline void append(ThreadBuffer& thread, const Record& record) noexcept {
     Record* room = room_for(thread, 1);
     if (!room) [[unlikely]]
@@ -185,10 +200,6 @@ inline void append(ThreadBuffer& thread, const Record& record) noexcept {
     *room = record;
     publish(thread, 1);
 }
-
-// An event with payload bytes in continuation records behind it.
-KINETOGRAPH_API void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
-                                         const char* payload, size_t payload_bytes) noexcept;
 
 // What a device did, which belongs to sessions by its own time: it is kept also while all of them are paused,
 // if it began before that.
@@ -209,17 +220,22 @@ KINETOGRAPH_API Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) 
 // The lane an instant of this context lies on: that of its open scopes, else the thread itself. Opens none.
 KINETOGRAPH_API uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept;
 
-inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
-    if (lane.depth == lane.capacity) [[unlikely]] {
-        if (!grow_stack(thread, lane)) return;
-    }
+// On a lane that has room for it.
+inline void open_scope(Lane& lane, uint32_t name, uint32_t meta, uint64_t start) noexcept {
     OpenScope& scope = lane.entries[lane.depth];
     // A reader that still has the depth before the last end must not see this entry change. Costs nothing on
     // x86.
     std::atomic_thread_fence(std::memory_order_release);
     scope.name_and_meta.store(OpenScope::pack(name, meta), std::memory_order_relaxed);
-    scope.start.store(base::ticks(), std::memory_order_relaxed);
-    lane.publish(lane.depth + 1);
+    scope.start.store(start, std::memory_order_relaxed);
+    lane.publish_more(1);
+}
+
+inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
+    if (lane.depth == lane.capacity) [[unlikely]] {
+        if (!grow_stack(thread, lane)) return;
+    }
+    open_scope(lane, name, meta, base::ticks());
 }
 
 // One that began earlier: a call that was open before anybody recorded.
@@ -229,19 +245,39 @@ inline void begin_scope_at(ThreadBuffer& thread, Lane& lane, uint32_t name, uint
     if (lane.too_deep == 0) lane.entries[lane.depth - 1].start.store(start, std::memory_order_relaxed);
 }
 
-inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t now) noexcept {
+inline void store_word(Record* record, size_t index, uint64_t word) noexcept {
+    std::memcpy(reinterpret_cast<std::byte*>(record) + index * sizeof word, &word, sizeof word);
+}
+
+// Word by word: four stores, where field by field it would be nine. `line` is where the caller of a Python
+// call stands, 0 when nobody asks.
+inline void write_finished(Record* room, const Lane& lane, const OpenScope& scope, uint64_t now,
+                           uint32_t line) noexcept {
+    static_assert(std::endian::native == std::endian::little && offsetof(Record, name) == 16 &&
+                  offsetof(Record, kind) == 20 && offsetof(Record, lane) == 24);
     const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
-    const uint32_t meta = uint32_t(packed);
-    return {scope.start.load(std::memory_order_relaxed),
-            now,
-            uint32_t(packed >> 32),
-            RecordKind::span,
-            uint8_t(meta),
-            uint8_t(meta >> 8),
-            uint8_t(meta >> 16),
-            lane.number,
-            0,
-            0};
+    const uint32_t kind_and_meta = uint32_t(RecordKind::span) | uint32_t(packed) << 8;
+    store_word(room, 0, scope.start.load(std::memory_order_relaxed));
+    store_word(room, 1, now);
+    store_word(room, 2, packed >> 32 | uint64_t(kind_and_meta) << 32);
+    store_word(room, 3, lane.number | uint64_t(line) << 32);
+}
+
+inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t now,
+                              uint32_t line = 0) noexcept {
+    Record record;
+    write_finished(&record, lane, scope, now, line);
+    return record;
+}
+
+inline void append_finished(ThreadBuffer& thread, const Lane& lane, const OpenScope& scope, uint64_t now,
+                            uint32_t line = 0) noexcept {
+    ExtentHeader* extent = thread.extent.header;
+    const uint32_t used = extent->used(std::memory_order_relaxed);
+    if (used == extent->capacity) [[unlikely]]
+        return append_with_payload(thread, finished_record(lane, scope, now, line), nullptr, nullptr, 0);
+    write_finished(extent->records() + used, lane, scope, now, line);
+    extent->state.store(used + 1, std::memory_order_release);
 }
 
 // Idle lanes are a heap, lowest number first: a session after a busy one begins with lane 1 again.
@@ -266,13 +302,12 @@ inline void end_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
         return end_out_of_order(thread, lane, name, now);
     // First the record, then the stack: killed in between, the scope is found twice and told apart; the other
     // way round it would be lost.
-    append(thread, finished_record(lane, scope, now));
-    lane.publish(lane.depth - 1);
+    append_finished(thread, lane, scope, now);
+    lane.publish_more(-1);
     if (lane.depth == 0) offer_lane(thread, lane);
 }
 
 // Calls nest strictly, unless a call or a return was not seen: then those above have ended unseen.
-// `line` is where the caller stands, 0 when nobody asks.
 inline void end_call(ThreadBuffer& thread, uint32_t name, uint64_t now, uint64_t least_ticks,
                      uint32_t line) noexcept {
     Lane& lane = thread.calls;
@@ -281,13 +316,11 @@ inline void end_call(ThreadBuffer& thread, uint32_t name, uint64_t now, uint64_t
     const OpenScope& call = lane.entries[lane.depth - 1];
     if (uint32_t(call.name_and_meta.load(std::memory_order_relaxed) >> 32) != name) [[unlikely]]
         return end_call_out_of_order(thread, name, now, line);
-    Record record = finished_record(lane, call, now);
-    record.correlation = line;
-    if (now - record.start >= least_ticks) [[likely]]
-        append(thread, record);
+    if (now - call.start.load(std::memory_order_relaxed) >= least_ticks) [[likely]]
+        append_finished(thread, lane, call, now, line);
     else
         count_loss(thread, &LossCounts::brief);
-    lane.publish(lane.depth - 1);
+    lane.publish_more(-1);
 }
 
 }  // namespace kinetograph::record

@@ -38,10 +38,6 @@ uint64_t start_of_open_call(PyThreadState* state, size_t depth) {
     return was_there ? rules.started_at - std::min(rules.started_at, long_before) + depth : base::ticks();
 }
 
-void begin_generation() {
-    rules.generation = rules.generation % max_generation + 1;
-}
-
 struct OpenCall {
     uint64_t start;
     uint32_t name;
@@ -128,6 +124,10 @@ void set_scope_stacks(bool on) {
 }
 
 }  // namespace
+
+void begin_generation() {
+    rules.generation = rules.generation % max_generation + 1;
+}
 
 OpenFrames open_frames(PyThreadState* state, bool includes_current) {
     std::vector<Frame*> all;
@@ -245,6 +245,7 @@ bool start_calls(const CallOptions& options) {
     rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
+    rules.keeps_plain_ends = !rules.with_lines && rules.least_ticks == 0;
     rules.with_greenlets = options.python_calls && has_greenlets();
     watch_garbage_collection(options.garbage_collection);
     set_scope_stacks(options.scope_stacks);

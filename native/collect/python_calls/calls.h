@@ -34,10 +34,14 @@ struct CallRules {
     uint64_t least_ticks = 0;
     uint64_t started_at = 0;
     bool with_lines = false;
+    bool keeps_plain_ends = false;  // of every call, whatever it took and wherever it was made
     bool with_calls = false;
     bool with_greenlets = false;
 };
 extern CallRules rules;
+
+// What was decided and found under the rules so far no longer holds.
+void begin_generation();
 
 inline constexpr uint32_t call_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function);

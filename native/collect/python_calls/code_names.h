@@ -44,7 +44,8 @@ inline CodeWord word_of(const PyCodeObject* code) {
         uint64_t slots[1];
     };
     const auto* extra = static_cast<const Extra*>(code->co_extra);
-    if (!extra || extra->size <= code_slot) return {};
+    if (!extra || extra->size <= code_slot) [[unlikely]]
+        return {};
     return {extra->slots[code_slot]};
 }
 

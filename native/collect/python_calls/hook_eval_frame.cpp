@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "collect/python_calls/calls.h"
 #include "collect/python_calls/found_ends.h"
@@ -19,10 +20,16 @@ namespace {
 _PyFrameEvalFunction next = _PyEval_EvalFrameDefault;
 uint32_t installation = 0;  // counts installations; 0: none is on
 uint32_t installations = 0;
+uint32_t first_generation = 0;  // of the rules under which this installation has recorded
 uint64_t late_ends = 0;
 void (*give_way)() = nullptr;
 
 PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing);
+PyObject* evaluate_carefully(PyThreadState* state, Frame* frame, int is_throwing);
+
+_PyFrameEvalFunction hook() {
+    return base::has_counter() ? evaluate : evaluate_carefully;
+}
 
 _PyFrameEvalFunction installed_function() {
     return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Main());
@@ -36,7 +43,7 @@ bool shows_every_call() {
 }
 
 // The lowest address that Python calls may reach: C code they call needs room as well.
-uintptr_t find_stack_limit() {
+[[gnu::cold]] uintptr_t find_stack_limit() {
     pthread_attr_t attributes;
     void* lowest = nullptr;
     size_t bytes = 0;
@@ -46,6 +53,7 @@ uintptr_t find_stack_limit() {
     return reinterpret_cast<uintptr_t>(lowest) + std::min<size_t>(bytes / 4, size_t(1) << 20);
 }
 
+// Asked on every call, so everything that is seldom needed is out of line, here and below.
 bool is_stack_low(record::ThreadBuffer& thread) {
     const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (here >= thread.stack_limit) [[likely]]
@@ -55,9 +63,19 @@ bool is_stack_low(record::ThreadBuffer& thread) {
     return here < thread.stack_limit;
 }
 
+// The innermost call that is open was open when we came.
+bool is_made_by_found_call(const record::ThreadBuffer& thread) {
+    return thread.calls.depth <= thread.found_depth;
+}
+
+[[gnu::cold]] void keep_found_calls(record::ThreadBuffer& thread, size_t count) {
+    thread.found_calls.resize(std::min(thread.found_calls.size(), count));
+    thread.found_depth = uint32_t(thread.found_calls.size());
+}
+
 // Calls that were open when we came end without our seeing it. Of those whose end nobody tells, whoever calls
 // now knows which are gone.
-void end_found_calls(record::ThreadBuffer& thread, PyThreadState* state) {
+[[gnu::cold]] void end_found_calls(record::ThreadBuffer& thread, PyThreadState* state) {
     while (!thread.found_calls.empty() && !is_on_the_stack(thread.found_calls.back(), state)) {
         thread.found_calls.pop_back();
         end_innermost_call(thread);
@@ -71,8 +89,7 @@ void end_found_call(uintptr_t frame) {
     if (!thread || thread->calls_generation != rules.generation) return;
     std::vector<uintptr_t>& found = thread->found_calls;
     if (found.empty() || found.back() != frame || thread->calls.depth != found.size()) return;
-    found.pop_back();
-    thread->found_depth = uint32_t(found.size());
+    keep_found_calls(*thread, found.size() - 1);
     end_innermost_call(*thread);
 }
 
@@ -80,31 +97,33 @@ void end_found_call(uintptr_t frame) {
 void catch_up(record::ThreadBuffer& thread, PyThreadState* state) {
     if (thread.calls_generation != rules.generation) [[unlikely]]
         find_calls_of(thread);
-    else if (thread.calls.depth <= thread.found_depth) [[unlikely]]
+    else if (is_made_by_found_call(thread)) [[unlikely]]
         end_found_calls(thread, state);
 }
 
 // The frame is off the interpreter's stack already, and an exception may be on its way.
-void end(PyThreadState* state, const Frame* frame, uint32_t name) {
-    const uint64_t now = base::ticks();
+void end(uint32_t name, uint64_t now) {
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     if (thread->calls_generation != rules.generation) [[unlikely]]
         return find_calls_of(*thread);
-    // One that we have evaluated from its begin, and found again under new rules.
-    if (!thread->found_calls.empty() && thread->found_calls.back() == key_of(frame)) [[unlikely]] {
-        thread->found_calls.pop_back();
-        --thread->found_depth;
-    }
-    const uint32_t line = rules.with_lines ? line_now(state) : 0;
+    const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
     record::end_call(*thread, name, now, rules.least_ticks, line);
+    // One that we have evaluated from its begin, and found again under new rules.
+    if (thread->calls.depth < thread->found_depth) [[unlikely]]
+        keep_found_calls(*thread, thread->calls.depth);
+}
+
+// Installed anew meanwhile, or given way to the profile hook: then the end was seen, or is not ours to see.
+[[gnu::noinline]] void end_unless_seen(CodeWord word, uint64_t now) {
+    if (installation != 0 && word.generation() >= first_generation) end(word.name(), now);
 }
 
 // Nobody records, or not this thread. Somebody may have kept our pointer and put it back: then nobody would
 // look after the C stack, so it goes again.
-PyObject* pass_on(PyThreadState* state, Frame* frame, int is_throwing) {
+[[gnu::noinline]] PyObject* pass_on(PyThreadState* state, Frame* frame, int is_throwing) {
     if (installation == 0) {
-        if (installed_function() == evaluate)
+        if (installed_function() == hook())
             _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
     } else if (record::current_thread && is_stack_low(*record::current_thread)) {
         give_way();
@@ -118,16 +137,33 @@ bool is_call(const PyThreadState* state, const Frame* frame) {
     return !makes_generator(frame) && (state->recursion_remaining > 0 || state->recursion_headroom != 0);
 }
 
-PyObject* evaluate_own_call(record::ThreadBuffer& thread, PyThreadState* state, Frame* frame,
-                            int is_throwing) {
+// While a function of ours runs, all that it calls is our doing, until it calls the program. Functions of
+// ours that were open when we came are known by what they call.
+bool is_own_call(const record::ThreadBuffer& thread, PyThreadState* state) {
+    if (thread.own_call != 0) [[unlikely]]
+        return true;
+    return is_made_by_found_call(thread) && is_own(newest_frame(state));
+}
+
+[[gnu::noinline]] PyObject* evaluate_own(uintptr_t own_call, PyThreadState* state, Frame* frame,
+                                         int is_throwing) {
+    const uint32_t began_under = installation;
+    const uintptr_t around = std::exchange(record::current_thread->own_call, own_call);
     PyObject* result = next(state, frame, is_throwing);
-    if (thread.own_call == key_of(frame)) thread.own_call = 0;
+    if (installation == began_under && record::current_thread) record::current_thread->own_call = around;
     return result;
 }
 
-PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
-    const uint32_t began_under = installation;
-    record::ThreadBuffer* thread = began_under != 0 ? calling_thread(frame) : nullptr;
+[[gnu::noinline]] PyObject* evaluate_unwanted(CodeWord word, PyThreadState* state, Frame* frame,
+                                              int is_throwing) {
+    if (word.is_own()) return evaluate_own(key_of(frame), state, frame, is_throwing);
+    if (word.is_way_to_program()) return evaluate_own(0, state, frame, is_throwing);
+    return next(state, frame, is_throwing);
+}
+
+// Any call at all, while recording or not.
+[[gnu::noinline]] PyObject* evaluate_carefully(PyThreadState* state, Frame* frame, int is_throwing) {
+    record::ThreadBuffer* thread = installation != 0 ? calling_thread(frame) : nullptr;
     if (!thread) return pass_on(state, frame, is_throwing);
     if (is_stack_low(*thread)) [[unlikely]] {
         give_way();
@@ -135,15 +171,51 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     }
     const CodeWord word = decision_on(code_of(frame));
     catch_up(*thread, state);
-    if (word.is_excluded() || !is_call(state, frame)) return next(state, frame, is_throwing);
-    if (begins_own_call(*thread, state, frame, newest_frame(state))) [[unlikely]]
-        return evaluate_own_call(*thread, state, frame, is_throwing);
+    if (word.is_excluded()) return evaluate_unwanted(word, state, frame, is_throwing);
+    if (!is_call(state, frame)) return next(state, frame, is_throwing);
+    if (is_own_call(*thread, state)) [[unlikely]]
+        return evaluate_own(key_of(frame), state, frame, is_throwing);
     record::begin_scope(*thread, thread->calls, word.name(), meta_of(frame));
     PyObject* result = next(state, frame, is_throwing);
-    // Installed anew meanwhile, or given way to the profile hook: then the end was seen, or is not ours to
-    // see.
-    if (installation == began_under) [[likely]]
-        end(state, frame, word.name());
+    end_unless_seen(word, base::ticks());
+    return result;
+}
+
+// What nearly every call is, where the clock is a counter: of a wanted function, in a thread that is recorded
+// and whose open calls began under our eyes, with room for one more. It is recorded without calling anything,
+// which spares most registers the way to memory and back.
+bool is_plain(const record::ThreadBuffer* thread, CodeWord word, const PyThreadState* state) {
+    if (!thread || !record::is_recording(*thread) || thread->calls_generation != rules.generation)
+        return false;
+    if (word.generation() != rules.generation || word.is_excluded()) return false;
+    const record::Lane& calls = thread->calls;
+    return calls.depth > thread->found_depth && calls.depth < calls.capacity && thread->own_call == 0 &&
+           reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= thread->stack_limit &&
+           state->recursion_remaining > 0;
+}
+
+// `depth` is what it was when the call had begun.
+[[gnu::noinline]] void end_plainly(CodeWord word, uint32_t depth) {
+    const uint64_t now = base::read_counter();
+    record::ThreadBuffer* thread = record::current_thread;
+    if (!thread || !record::is_recording(*thread) || thread->calls_generation != rules.generation ||
+        word.generation() != rules.generation || thread->calls.depth != depth || !rules.keeps_plain_ends)
+        [[unlikely]]
+        return end_unless_seen(word, now);
+    record::append_finished(*thread, thread->calls, thread->calls.entries[depth - 1], now);
+    thread->calls.publish_more(-1);
+}
+
+PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
+    if (makes_generator(frame)) return next(state, frame, is_throwing);
+    record::ThreadBuffer* thread = record::current_thread;
+    const CodeWord word = word_of(code_of(frame));
+    if (!is_plain(thread, word, state)) [[unlikely]]
+        return evaluate_carefully(state, frame, is_throwing);
+    const uint32_t depth = thread->calls.depth + 1;
+    record::open_scope(thread->calls, word.name(), meta_of(frame), base::read_counter());
+    PyObject* result = next(state, frame, is_throwing);
+    end_plainly(word, depth);
     return result;
 }
 
@@ -155,11 +227,10 @@ void find_calls_of(record::ThreadBuffer& thread) {
     for (const OpenFrames::Call& call : open_frames(PyThreadState_Get(), true).frames)
         thread.found_calls.push_back(key_of(call.frame));
     // Those beyond the depth that is wanted are not recorded, and their ends would be counted for nothing.
-    thread.found_calls.resize(std::min<size_t>(thread.found_calls.size(), thread.calls.depth));
+    keep_found_calls(thread, thread.calls.depth);
     thread.calls.too_deep = 0;
     // It would go on to count when its frame has ended, unseen, and another one lies where it was.
     thread.own_call = 0;
-    thread.found_depth = uint32_t(thread.found_calls.size());
     const KeepError keep;
     watch_ends(PyThreadState_Get(), end_found_call);
 }
@@ -172,7 +243,7 @@ uint64_t calls_ended_late() {
 }
 
 bool has_lost_eval_frame_hook() {
-    return installation != 0 && installed_function() != evaluate;
+    return installation != 0 && installed_function() != hook();
 }
 
 bool install_eval_frame_hook(void (*when_stack_is_low)()) {
@@ -181,18 +252,19 @@ bool install_eval_frame_hook(void (*when_stack_is_low)()) {
     if (installation != 0) return true;
     const _PyFrameEvalFunction before = installed_function();
     // Somebody came after us and may pass frames on to us: passing them on to him would never end.
-    if (installations != 0 && before != next && before != evaluate) return false;
-    if (before != evaluate) next = before;
-    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), evaluate);
+    if (installations != 0 && before != next && before != hook()) return false;
+    if (before != hook()) next = before;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), hook());
     installation = ++installations;
+    first_generation = rules.generation;
     return true;
 }
 
 void remove_eval_frame_hook() {
     if (installation == 0) return;
     installation = 0;
-    if (installed_function() == evaluate)
-        _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
+    begin_generation();  // by which the calls that are being evaluated know that they are no longer ours
+    if (installed_function() == hook()) _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
     PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (; state; state = PyThreadState_Next(state)) forget_ends(state);
 }

@@ -30,13 +30,18 @@ inline bool is_in_own_call(record::ThreadBuffer& thread, PyThreadState* state) {
     return false;
 }
 
+// Whether the frame, or the nearest outside of it, is one of ours. What its word was decided under does not
+// matter for this.
+inline bool is_own(Frame* frame) {
+    frame = python_frame(frame);
+    return frame && word_of(code_of(frame)).is_own();
+}
+
 // Of a frame that begins to run, called by `caller` or by C code.
 inline bool begins_own_call(record::ThreadBuffer& thread, PyThreadState* state, const Frame* frame,
                             Frame* caller) {
     if (is_in_own_call(thread, state)) return true;
-    caller = python_frame(caller);
-    // What the word was decided under does not matter for this.
-    if (!caller || !word_of(code_of(caller)).is_own()) [[likely]]
+    if (!is_own(caller)) [[likely]]
         return false;
     thread.own_call = key_of(frame);
     return true;
