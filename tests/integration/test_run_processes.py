@@ -78,7 +78,7 @@ def test_a_python_that_does_not_know_us_runs_undisturbed(trace: Path) -> None:
 
 
 def test_processes_are_called_after_their_program(trace: Path) -> None:
-    # Not a pool: it terminates a worker that has not come as far as its name when the others did all the work.
+    # Not a pool: it terminates a worker that has not got its name yet when the others did all the work.
     recorded(trace, WORKERS, "futures", "fork")
     names = [process.name for process in kg.load(trace).processes]
     assert names[0] == "python workers.py"
