@@ -136,7 +136,7 @@ $(VENV)/.pip:
 comma := ,
 sanitizer = $(shell $(CXX) -print-file-name=lib$(1).so)
 define build_native
-cmake -G Ninja -S . -B build/$(1) -DKINETOGRAPH_TESTS=ON -DKINETOGRAPH_PYTHON=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo $(2)
+cmake -G Ninja -S . -B build/$(1) -DKINETOGRAPH_TESTS=ON -DKINETOGRAPH_PYTHON=OFF $(2)
 cmake --build build/$(1)
 endef
 
