@@ -86,6 +86,13 @@ void bind_session_files(nb::module_& module) {
     module.def(
         "set_process_name",
         [](nb::str name) { record::Recorder::instance().set_process_name(from_python(name)); }, "name"_a);
+    module.def(
+        "tell_note",
+        [](nb::str kind, nb::str text) {
+            record::ThreadBuffer* thread = record::recording_thread();
+            if (thread) record::tell_note(*thread, from_python(kind), from_python(text));
+        },
+        "kind"_a, "text"_a);
     module.def("mark_end", [] { record::Recorder::instance().mark_end(); });
 }
 

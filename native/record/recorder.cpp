@@ -93,6 +93,13 @@ void Recorder::set_lane_name(uint16_t lane, std::string_view name) {
     append(*thread, {now, now, intern(name), RecordKind::lane_name, 0, 0, 0, lane, 0, 0});
 }
 
+void tell_note(ThreadBuffer& thread, std::string_view kind, std::string_view text, uint32_t count) {
+    const uint64_t now = base::ticks();
+    const uint32_t name = Recorder::instance().intern(kind);
+    append_with_payload(thread, {now, now, name, RecordKind::note, 0, 0, 0, 0, 0, count}, nullptr,
+                        text.data(), text.size());
+}
+
 size_t Recorder::thread_count() const {
     std::lock_guard lock(mutex_);
     return threads_.size();

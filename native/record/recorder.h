@@ -193,4 +193,8 @@ private:
     pthread_key_t exit_key_{};
 };
 
+// A sentence for the trace, told by the calling thread. With a count, those of one text are summed up.
+KINETOGRAPH_API void tell_note(ThreadBuffer& thread, std::string_view kind, std::string_view text,
+                               uint32_t count = 0);
+
 }  // namespace kinetograph::record

@@ -105,6 +105,17 @@ def test_a_process_that_cannot_record_runs_undisturbed_and_is_named_in_the_notes
     assert "was not recorded" in note
 
 
+def test_what_a_stop_would_tell_is_in_the_notes_of_a_run(trace: Path) -> None:
+    program = (
+        "import kinetograph as kg; kg.add_global_callback(lambda begun: 1 / 0); kg.scope('x').__enter__()"
+    )
+    assert recorded(trace, "-c", program, options=("--sample", 1000)).stderr == b""
+    (cost,) = (text for text in notes(kg.load(trace), "cost") if "sampling" in text)
+    assert "sampling used" in cost
+    (error,) = notes(kg.load(trace), "callback")
+    assert "ZeroDivisionError" in error
+
+
 def test_a_variable_that_outlived_its_run_does_nothing(tmp_path: Path) -> None:
     environment = with_variables(KINETOGRAPH_RUN=str(tmp_path / "gone"))
     program = "import sys; print('kinetograph.session.recording' in sys.modules)"

@@ -141,7 +141,7 @@ void CudaCollector::open() {
 
 void CudaCollector::tell(std::string_view kind, std::string_view text, uint64_t count) {
     thread_->tell(
-        [&](record::ThreadBuffer& thread) { cupti::tell_note(thread, kind, text, uint32_t(count)); });
+        [&](record::ThreadBuffer& thread) { record::tell_note(thread, kind, text, uint32_t(count)); });
 }
 
 // While CUPTI flushes, its callbacks come: our lock is not held then.

@@ -259,12 +259,6 @@ void RecordDecoder::append_call(ThreadBuffer& thread, Category category, uint64_
                   &details, sizeof details, {});
 }
 
-void tell_note(ThreadBuffer& thread, std::string_view kind, std::string_view text, uint32_t count) {
-    const uint64_t now = base::ticks();
-    record::append_with_payload(thread, {now, now, intern(kind), RecordKind::note, 0, 0, 0, 0, 0, count},
-                                nullptr, text.data(), text.size());
-}
-
 void tell_metadata(ThreadBuffer& thread, std::string_view key, std::string_view json) {
     const uint64_t now = base::ticks();
     record::append_with_payload(thread, {now, now, intern(key), RecordKind::metadata, 0, 0, 0, 0, 0, 0},

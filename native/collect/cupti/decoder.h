@@ -79,9 +79,7 @@ private:
     std::atomic<uint64_t> unfinished_{0};
 };
 
-// A sentence for the trace, told by the calling thread. With a count, those of one text are summed up.
-void tell_note(record::ThreadBuffer& thread, std::string_view kind, std::string_view text,
-               uint32_t count = 0);
+// A member of the trace's metadata, told by the calling thread.
 void tell_metadata(record::ThreadBuffer& thread, std::string_view key, std::string_view json);
 
 // The thread that decodes. `look_around` is called now and then while there is nothing to decode; it says in

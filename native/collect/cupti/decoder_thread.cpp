@@ -39,7 +39,7 @@ void DecoderThread::run() {
         RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
         if (filled) {
             if (thread && decoder && !decoder->decode(*thread, filled))
-                tell_note(*thread, "dropped", not_understood, 1);
+                record::tell_note(*thread, "dropped", not_understood, 1);
             buffers_.give_back(filled);
             continue;
         }

@@ -45,7 +45,7 @@ def start() -> None:
         _begin(_name)
     # First of all functions at exit, and so the last one that is called.
     atexit.register(_end)
-    atexit.register(_bring_in_device_work)
+    atexit.register(_leave_notes)
     os.register_at_fork(after_in_child=_begin_in_child)
 
 
@@ -99,11 +99,14 @@ def unrecorded_fork() -> int:
         _records_forks = True
 
 
-def _bring_in_device_work() -> None:
-    """What devices did lies in their library until it is asked for; of a killed process, the last second."""
+def _leave_notes() -> None:
+    """Brings in what devices did, too, which lies in their library until it is asked for.
+
+    A process that is killed leaves no notes, and lacks the last second of its devices.
+    """
     if _session is not None:
         with suppress(Exception):
-            _session.flush()
+            _session.leave_notes()
 
 
 def _ask_for_the_name_of_a_worker() -> None:

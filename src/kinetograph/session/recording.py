@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -169,10 +169,7 @@ class Session:
 
     def _stop_native(self) -> _native.Trace:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""
-        if self._calls is not None:
-            self._calls.look_around()
-        self.flush()
-        self._no_cuda = None if self._cuda is None else self._cuda.shortfall()
+        self._look_around()
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
@@ -275,14 +272,31 @@ class Session:
         distributed = _distributed_info() or self._distributed
         if distributed is not None:
             trace.metadata["distributedInfo"] = distributed
-        for kind, sentence in self._calls.notes() if self._calls is not None else ():
+        for kind, sentence in self._notes():
             trace.add_note(kind, sentence)
+
+    def leave_notes(self) -> None:
+        """At the end of a process in which nobody stops the session: what a stop would tell, in its file."""
+        self._look_around()
+        for kind, sentence in self._notes():
+            _native.tell_note(kind, sentence)
+
+    def _look_around(self) -> None:
+        if self._calls is not None:
+            self._calls.look_around()
+        self.flush()
+        self._no_cuda = None if self._cuda is None else self._cuda.shortfall()
+
+    def _notes(self) -> Iterator[tuple[str, str]]:
+        """Kinds and texts."""
+        if self._calls is not None:
+            yield from self._calls.notes()
         if self._no_cuda is not None:
-            trace.add_note("cuda", self._no_cuda)
+            yield "cuda", self._no_cuda
         if not self._activities:
-            trace.add_note("activities", "no activity was chosen, so nothing is recorded")
+            yield "activities", "no activity was chosen, so nothing is recorded"
         for sentence in self._callback_errors.close():
-            trace.add_note("callback", sentence)
+            yield "callback", sentence
 
 
 def describe(trace: Trace, config: ProfilerConfig) -> None:
