@@ -31,14 +31,20 @@ bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
     try {
         return Recorder::instance().next_extent(thread, units);
     } catch (const std::bad_alloc&) {
+        Recorder::instance().take_memory_to_be_exhausted();
         count_loss(thread, &LossCounts::dropped);
         return false;
     }
 }
 
+// Memory may have come back; to ask for each event that is lost would take microseconds.
+static bool tries_again(const ThreadBuffer& thread) {
+    return thread.losses.dropped.load(std::memory_order_relaxed) % 1024 == 0;
+}
+
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
     if (thread.discards) return false;
-    if (!pool_.is_exhausted() || only_rings_.load(std::memory_order_relaxed)) {
+    if (!pool_.is_exhausted() || only_rings_.load(std::memory_order_relaxed) || tries_again(thread)) {
         std::lock_guard lock(mutex_);
         fill(thread);
         advance_rings();

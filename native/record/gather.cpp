@@ -1,5 +1,7 @@
 // What a session takes with it when it stops: the records of its window, what is still open, and what was
 // lost.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "record/losses.h"
@@ -7,6 +9,29 @@
 #include "record/recorder.h"
 
 namespace kinetograph::record {
+
+Recording Recorder::gather_all(Session& session, const base::MeasuredAnchor& stop,
+                               std::vector<ExtentRef>& retained) {
+    if (session.options.ring_ns != 0)
+        session.keep_from =
+            std::max(session.keep_from, base::ticks_before(stop.ticks, session.options.ring_ns));
+    Recording recording;
+    recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
+    recording.window = {session.keep_from, stop.ticks};
+    recording.pauses = session.pauses;
+    recording.pid = getpid();
+    recording.process_name = process_name_;
+    recording.all_threads = session.options.all_threads;
+    recording.memory_limit_bytes = session.options.limits.memory_bytes;
+    recording.spill_directory = session.options.limits.directory;
+    recording.names = [this](uint32_t name) { return strings_.lookup(name); };
+    for (auto& [thread, membership] : session.members)
+        recording.threads.push_back(gather(*thread, membership, recording.window, retained));
+    std::sort(recording.threads.begin(), recording.threads.end(),
+              [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
+    note_losses(session, recording);
+    return recording;
+}
 
 ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, const Window& window,
                                  std::vector<ExtentRef>& retained) {
@@ -31,8 +56,8 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
         result.ranges.push_back({records, records + used, extent.ref.slab->segment->file != 0});
         const Segment& segment = *extent.ref.slab->segment;
         result.is_spilled |= segment.is_spill && extent.opened_at >= window.begin;
-        pool_.retain(extent.ref);
         retained.push_back(extent.ref);
+        pool_.retain(extent.ref);
     }
     if (thread.extent.slab && !result.open.empty()) forget_ended(result.open, result.ranges.back());
     keep_open_at_leave(membership.open_at_leave, result.open);
@@ -68,13 +93,20 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
             "spill", "records were spilled to a tmpfs, which is memory: set a directory on a disk");
 }
 
-void Recorder::give_back(const std::vector<ExtentRef>& extents) {
+// Under the lock.
+void Recorder::let_go_of(const Held& held) {
+    for (const ExtentRef& extent : held.records) pool_.release(extent);
+    for (const ExtentRef& extent : held.journal) pool_.release(extent);
+    --leases_;
+    if (sessions_.empty()) pool_.shrink();
+}
+
+void Recorder::give_back(Held& held) {
     {
         std::lock_guard lock(mutex_);
-        for (const ExtentRef& extent : extents) pool_.release(extent);
-        --leases_;
-        if (sessions_.empty()) pool_.shrink();
+        let_go_of(held);
     }
+    if (held.file) held.file->remove();
     // The string table is locked before the recorder, never after.
     if (strings_.bytes() <= strings_worth_forgetting) return;
     strings_.forget_if([this] {

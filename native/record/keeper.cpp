@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -30,7 +31,17 @@ void populate(std::byte* memory, size_t bytes) {
     for (size_t at = 0; at < bytes; at += 4096) reinterpret_cast<volatile char*>(memory)[at] = 0;
 }
 
+// A thread's first exception needs memory of the C++ runtime's own, without which the C library ends the
+// program. So those who can do without memory ask first, in a way that throws nothing.
+bool has_memory_to_spare() noexcept {
+    constexpr size_t enough = 512 * 1024;
+    void* probe = std::malloc(enough);
+    std::free(probe);
+    return probe != nullptr;
+}
+
 std::unique_ptr<Segment> SlabPool::map_segment_or_none(size_t bytes) {
+    if (!has_memory_to_spare()) return nullptr;
     try {
         return map_segment(bytes);
     } catch (const std::bad_alloc&) {

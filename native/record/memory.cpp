@@ -140,7 +140,7 @@ ExtentRef SlabPool::open_extent(ExtentKind kind, uint32_t units) {
     }
     Slab* slab = take_slab();
     if (!slab) {
-        exhausted_.store(true, std::memory_order_relaxed);
+        take_to_be_exhausted();
         return {};
     }
     return carve({slab->first(), slab}, kind, units);
@@ -268,7 +268,7 @@ bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
 }
 
 bool SlabPool::add_segment(size_t bytes) {
-    std::unique_ptr<Segment> segment = map_segment(bytes);
+    std::unique_ptr<Segment> segment = map_segment_or_none(bytes);
     return segment && adopt(std::move(segment)) && !free_.empty();
 }
 

@@ -103,6 +103,7 @@ public:
     bool spilled_to_memory() const { return spill_on_tmpfs_; }
     // Whether the last one who asked for memory got none, and none has come back since. Without the lock.
     bool is_exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
+    void take_to_be_exhausted() { exhausted_.store(true, std::memory_order_relaxed); }
     bool disk_full() const { return disk_full_; }
     bool uses_files() const { return session_file_.is_open() || spill_file_.is_open(); }
 

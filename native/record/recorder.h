@@ -89,6 +89,7 @@ public:
     bool keep_in_pause(ThreadBuffer& thread, int64_t start_ns);
     void discard_again(ThreadBuffer& thread);
     void count_dropped_without_a_buffer();
+    void take_memory_to_be_exhausted() { pool_.take_to_be_exhausted(); }
 
 private:
     enum class Part { none, recording, paused };
@@ -116,6 +117,12 @@ private:
         std::map<ThreadBuffer*, Membership> members;
         Losses losses_of_forgotten;  // of threads that have died since
     };
+    using Sessions = std::map<SessionId, Session>;
+    // What a recording needs until it is released.
+    struct Held {
+        std::vector<ExtentRef> records, journal;
+        std::unique_ptr<SessionFile> file;
+    };
     // An extent that is complete, and when that was.
     struct Filled {
         ThreadBuffer* thread;
@@ -124,6 +131,9 @@ private:
     };
 
     Recorder();
+    void take_in(Session& session, SessionId id, const SessionOptions& options, ThreadBuffer& caller);
+    void abandon(SessionId id, const SessionOptions& options) noexcept;
+    void end(Sessions::iterator session, bool is_of_file, uint64_t at, Held& held) noexcept;
     void add_member(Session& session, ThreadBuffer& thread, uint64_t from);
     void join_sessions_of_all_threads(ThreadBuffer& thread);
     void begin(Session& session);
@@ -135,7 +145,7 @@ private:
     void apply_limits();
     void go_on_without_it();
     void open_session_file(const std::string& directory);
-    std::shared_ptr<SessionFile> close_session_file_if_unused(std::vector<ExtentRef>& retained);
+    void close_session_file_if_unused(Held& held);
     void move_to_new_memory(ThreadBuffer& thread);
     void move_all_to_new_memory();
     void journal_string(uint32_t id, std::string_view text);
@@ -145,7 +155,8 @@ private:
     void count_in_file(ThreadBuffer& thread, ExtentRef losses);
     void refresh_name_id(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);
-    void give_back(const std::vector<ExtentRef>& extents);
+    void let_go_of(const Held& held);
+    void give_back(Held& held);
     ExtentRef open_extent(ExtentKind kind, uint32_t units);
     bool forget_oldest();
     ExtentRef open_records(ThreadBuffer& thread, uint32_t units);
@@ -161,6 +172,8 @@ private:
     void forget_dead_threads(uint64_t keep_from);
     void leave_all(ThreadBuffer& thread);
     void rest_after_last_session();
+    Recording gather_all(Session& session, const base::MeasuredAnchor& stop,
+                         std::vector<ExtentRef>& retained);
     ThreadRecording gather(ThreadBuffer& thread, Membership& membership, const Window& window,
                            std::vector<ExtentRef>& retained);
     uint64_t unrecorded_scopes() const;
@@ -174,7 +187,7 @@ private:
     mutable std::mutex mutex_;
     base::StringTable strings_;
     SlabPool pool_{mutex_};
-    std::map<SessionId, Session> sessions_;
+    Sessions sessions_;
     SessionId next_session_ = 1;
     std::unordered_map<uint32_t, std::unique_ptr<ThreadBuffer>> threads_;
     uint32_t next_thread_ = 1;

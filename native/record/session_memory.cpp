@@ -23,8 +23,8 @@ void Recorder::open_session_file(const std::string& directory) {
         names_shortened_before_file_ = strings_.shortened();
         ++session_file_users_;
         pool_.use_session_file(session_file_->descriptor());
-        pool_.prepare();  // a small beginning: what is journalled first would take a whole segment
         move_all_to_new_memory();
+        pool_.prepare();  // a small beginning: what is journalled first would take a whole segment
     }
     strings_.set_journal(
         [](void* recorder, uint32_t id, std::string_view text) {
@@ -81,13 +81,12 @@ void Recorder::journal_open(const ThreadBuffer& thread, Membership& membership,
 
 // Called under the lock. The mapping lives on while buffers or recordings are in it; the caller keeps the
 // names that are in it and removes the file once its trace is built.
-std::shared_ptr<SessionFile> Recorder::close_session_file_if_unused(std::vector<ExtentRef>& retained) {
-    if (!session_file_ || session_file_users_ != 0) return nullptr;
-    const std::vector<ExtentRef> journal = journal_.take();
-    retained.insert(retained.end(), journal.begin(), journal.end());
+void Recorder::close_session_file_if_unused(Held& held) {
+    if (!session_file_ || session_file_users_ != 0) return;
+    held.journal = journal_.take();
+    held.file = std::move(session_file_);
     pool_.use_session_file(-1);
     move_all_to_new_memory();
-    return std::move(session_file_);
 }
 
 void Recorder::set_process_name(std::string_view name) {

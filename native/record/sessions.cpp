@@ -1,7 +1,7 @@
 // Who records when: sessions begin and end, threads join and leave them, pauses come and go.
-#include <unistd.h>
-
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "record/losses.h"
@@ -12,12 +12,22 @@ namespace kinetograph::record {
 
 SessionId Recorder::start(const SessionOptions& options) {
     scope_cost_ns();
-    if (!options.session_directory.empty()) open_session_file(options.session_directory);
     ThreadBuffer& caller = current_thread ? *current_thread : register_thread();
+    if (!options.session_directory.empty()) open_session_file(options.session_directory);
 
     std::lock_guard lock(mutex_);
     const SessionId id = next_session_++;
-    Session& session = sessions_[id];
+    try {
+        take_in(sessions_[id], id, options, caller);
+    } catch (...) {
+        abandon(id, options);
+        throw;
+    }
+    active.fetch_or(active_sessions, std::memory_order_relaxed);
+    return id;
+}
+
+void Recorder::take_in(Session& session, SessionId id, const SessionOptions& options, ThreadBuffer& caller) {
     session.id = id;
     session.options = options;
     session.owner_tid = caller.tid;
@@ -35,8 +45,14 @@ SessionId Recorder::start(const SessionOptions& options) {
     journal_pauses(is_of_file && options.starts_paused ? session_file_->header().start.ticks
                                                        : session.start.ticks);
     if (is_of_file && options.all_threads) session_file_->header().all_threads = 1;
-    active.fetch_or(active_sessions, std::memory_order_relaxed);
-    return id;
+}
+
+// For want of memory: nobody will ever stop it.
+void Recorder::abandon(SessionId id, const SessionOptions& options) noexcept {
+    Held held;
+    end(sessions_.find(id), !options.session_directory.empty(), base::ticks(), held);
+    let_go_of(held);
+    if (held.file) held.file->remove();
 }
 
 // From here on is what the session saw; losses before are none of its own.
@@ -194,51 +210,44 @@ bool Recorder::resume(SessionId id) {
 
 Recording Recorder::stop(SessionId id) {
     std::lock_guard lock(mutex_);
-    auto found = sessions_.find(id);
+    const auto found = sessions_.find(id);
     if (found == sessions_.end()) throw std::out_of_range("no such session");
     // Under the lock: while we wait for it, a ring goes on and would leave nothing of a window that ends now.
     const base::MeasuredAnchor stop = base::measure_anchor();
-    Session session = std::move(found->second);
-    sessions_.erase(found);
-
-    if (session.options.ring_ns != 0)
-        session.keep_from =
-            std::max(session.keep_from, base::ticks_before(stop.ticks, session.options.ring_ns));
+    const auto held = std::make_shared<Held>();
     Recording recording;
-    recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
-    recording.window = {session.keep_from, stop.ticks};
-    recording.pauses = std::move(session.pauses);
-    recording.pid = getpid();
-    recording.process_name = process_name_;
-    recording.all_threads = session.options.all_threads;
-    recording.memory_limit_bytes = session.options.limits.memory_bytes;
-    recording.spill_directory = session.options.limits.directory;
-    recording.names = [this](uint32_t name) { return strings_.lookup(name); };
-    std::vector<ExtentRef> retained;
-    for (auto& [thread, membership] : session.members) {
-        recording.threads.push_back(gather(*thread, membership, recording.window, retained));
-        set_part(*thread, membership, Part::none);
-        --thread->memberships;
+    try {
+        recording = gather_all(found->second, stop, held->records);
+        recording.release = [this, held] { give_back(*held); };
+    } catch (...) {
+        // For want of memory: the session goes on, and can be stopped again.
+        for (const ExtentRef& extent : held->records) pool_.release(extent);
+        throw;
     }
-    std::sort(recording.threads.begin(), recording.threads.end(),
-              [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
-    note_losses(session, recording);
-
-    ++leases_;
-    if (!session.options.session_directory.empty()) --session_file_users_;
-    if (session_file_users_ != 0) journal_pauses(stop.ticks);
-    // A process killed while it builds its trace still has the file to recover from.
-    std::shared_ptr<SessionFile> file = close_session_file_if_unused(retained);
-    recording.release = [this, retained = std::move(retained), file = std::move(file)] {
-        give_back(retained);
-        if (file) file->remove();
-    };
-    if (sessions_.empty())
-        rest_after_last_session();
-    else
-        go_on_without_it();
+    end(found, !found->second.options.session_directory.empty(), stop.ticks, *held);
     return recording;
 }
+
+// A process killed while it builds its trace still has the file to recover from: `held` has it.
+void Recorder::end(Sessions::iterator session, bool is_of_file, uint64_t at, Held& held) noexcept {
+    if (session != sessions_.end()) {
+        for (auto& [thread, membership] : session->second.members) {
+            set_part(*thread, membership, Part::none);
+            --thread->memberships;
+        }
+        sessions_.erase(session);
+    }
+    ++leases_;
+    if (is_of_file) --session_file_users_;
+    try {
+        if (session_file_users_ != 0) journal_pauses(at);
+        close_session_file_if_unused(held);
+        sessions_.empty() ? rest_after_last_session() : go_on_without_it();
+    } catch (const std::bad_alloc&) {
+        // What was only allowed for this session stays so until another one ends.
+    }
+}
+
 std::vector<SessionInfo> Recorder::sessions() const {
     std::lock_guard lock(mutex_);
     std::vector<SessionInfo> infos;

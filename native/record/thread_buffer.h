@@ -231,18 +231,17 @@ inline void open_scope(Lane& lane, uint32_t name, uint32_t meta, uint64_t start)
     lane.publish_more(1);
 }
 
-inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
+// Also one that began earlier: a call that was open before anybody recorded.
+inline void begin_scope_at(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta,
+                           uint64_t start) noexcept {
     if (lane.depth == lane.capacity) [[unlikely]] {
         if (!grow_stack(thread, lane)) return;
     }
-    open_scope(lane, name, meta, base::ticks());
+    open_scope(lane, name, meta, start);
 }
 
-// One that began earlier: a call that was open before anybody recorded.
-inline void begin_scope_at(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta,
-                           uint64_t start) noexcept {
-    begin_scope(thread, lane, name, meta);
-    if (lane.too_deep == 0) lane.entries[lane.depth - 1].start.store(start, std::memory_order_relaxed);
+inline void begin_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
+    begin_scope_at(thread, lane, name, meta, base::ticks());
 }
 
 inline void store_word(Record* record, size_t index, uint64_t word) noexcept {
@@ -253,8 +252,11 @@ inline void store_word(Record* record, size_t index, uint64_t word) noexcept {
 // call stands, 0 when nobody asks.
 inline void write_finished(Record* room, const Lane& lane, const OpenScope& scope, uint64_t now,
                            uint32_t line) noexcept {
-    static_assert(std::endian::native == std::endian::little && offsetof(Record, name) == 16 &&
-                  offsetof(Record, kind) == 20 && offsetof(Record, lane) == 24);
+    static_assert(std::endian::native == std::endian::little);
+    static_assert(offsetof(Record, name) == 16 && offsetof(Record, kind) == 20);
+    static_assert(offsetof(Record, category) == 21 && offsetof(Record, scope) == 22 &&
+                  offsetof(Record, flags) == 23);
+    static_assert(offsetof(Record, lane) == 24 && offsetof(Record, correlation) == 28);
     const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
     const uint32_t kind_and_meta = uint32_t(RecordKind::span) | uint32_t(packed) << 8;
     store_word(room, 0, scope.start.load(std::memory_order_relaxed));

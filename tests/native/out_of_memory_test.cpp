@@ -116,6 +116,42 @@ TEST(wherever_memory_ends_the_program_goes_on_and_losses_are_told) {
     CHECK(was_lost && was_whole);
 }
 
+TEST(a_session_that_cannot_start_leaves_nothing_behind) {
+    record::SessionOptions options;
+    options.all_threads = true;
+    for (int allocations = 0; allocations < 30; ++allocations) {
+        record::SessionId session = 0;
+        try {
+            const NoMemoryAfter limit(allocations);
+            session = Recorder::instance().start(options);
+        } catch (const std::bad_alloc&) {
+        }
+        CHECK(Recorder::instance().sessions().size() == (session != 0));
+        if (session != 0) Recorder::instance().stop(session);
+        CHECK((record::active.load() & record::active_sessions) == 0);
+    }
+}
+
+TEST(a_session_that_cannot_stop_goes_on_and_can_be_stopped_again) {
+    record::SessionOptions options;
+    options.all_threads = true;
+    bool has_failed = false;
+    for (int allocations = 0; allocations < 30; ++allocations) {
+        const auto session = Recorder::instance().start(options);
+        record_all();
+        try {
+            const NoMemoryAfter limit(allocations);
+            Recorder::instance().stop(session);
+        } catch (const std::bad_alloc&) {
+            has_failed = true;
+            CHECK(Recorder::instance().is_running(session));
+            CHECK(trace::build_trace(Recorder::instance().stop(session)).size() == scopes + depth + tasks);
+        }
+        CHECK((record::active.load() & record::active_sessions) == 0);
+    }
+    CHECK(has_failed);
+}
+
 TEST(the_recorder_is_whole_afterwards) {
     CHECK(record_with_memory_for(-1).size() == scopes + depth + tasks);
 }
