@@ -245,7 +245,6 @@ bool start_calls(const CallOptions& options) {
     rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
-    rules.keeps_plain_ends = !rules.with_lines && rules.least_ticks == 0;
     rules.with_greenlets = options.python_calls && has_greenlets();
     watch_garbage_collection(options.garbage_collection);
     set_scope_stacks(options.scope_stacks);

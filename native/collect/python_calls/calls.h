@@ -34,7 +34,6 @@ struct CallRules {
     uint64_t least_ticks = 0;
     uint64_t started_at = 0;
     bool with_lines = false;
-    bool keeps_plain_ends = false;  // of every call, whatever it took and wherever it was made
     bool with_calls = false;
     bool with_greenlets = false;
 };

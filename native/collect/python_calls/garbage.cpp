@@ -27,7 +27,11 @@ long number_in(PyObject* info, const char* key) {
 }
 
 void end(record::ThreadBuffer& thread, PyObject* info) {
-    const record::Lane& lane = thread.calls;
+    record::Lane& lane = thread.calls;
+    if (lane.too_deep != 0) {  // so the pause, which was the last to begin, is not on the lane
+        --lane.too_deep;
+        return;
+    }
     const uint32_t id = record::Recorder::instance().intern(name);
     if (lane.depth == 0 ||
         uint32_t(lane.entries[lane.depth - 1].name_and_meta.load(std::memory_order_relaxed) >> 32) != id)
@@ -37,7 +41,7 @@ void end(record::ThreadBuffer& thread, PyObject* info) {
     const int bytes = std::snprintf(text, sizeof text, "\"generation\":%ld,\"collected\":%ld",
                                     number_in(info, "generation"), number_in(info, "collected"));
     record::append_with_payload(thread, record, nullptr, text, size_t(bytes));
-    thread.calls.publish(lane.depth - 1);
+    lane.publish_more(-1);
 }
 
 // gc calls this with "start" or "stop" in the thread whose allocation set it off.

@@ -11,8 +11,7 @@ namespace {
 bool profiles = false;
 
 bool profile(bool c_calls) {
-    remove_eval_frame_hook();
-    profiles = install_profile_hook(c_calls);
+    profiles = install_profile_hook(c_calls, remove_eval_frame_hook);
     return profiles;
 }
 

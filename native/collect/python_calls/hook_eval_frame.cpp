@@ -21,6 +21,8 @@ _PyFrameEvalFunction next = _PyEval_EvalFrameDefault;
 uint32_t installation = 0;  // counts installations; 0: none is on
 uint32_t installations = 0;
 uint32_t first_generation = 0;  // of the rules under which this installation has recorded
+// While installed: of every call the end is wanted, whatever it took and wherever it was made.
+bool takes_plain_calls = false;
 uint64_t late_ends = 0;
 void (*give_way)() = nullptr;
 
@@ -50,7 +52,7 @@ bool shows_every_call() {
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return UINTPTR_MAX;
     pthread_attr_getstack(&attributes, &lowest, &bytes);
     pthread_attr_destroy(&attributes);
-    return reinterpret_cast<uintptr_t>(lowest) + std::min<size_t>(bytes / 4, size_t(1) << 20);
+    return reinterpret_cast<uintptr_t>(lowest) + std::min<size_t>(bytes / 2, size_t(2) << 20);
 }
 
 // Asked on every call, so everything that is seldom needed is out of line, here and below.
@@ -86,7 +88,7 @@ bool is_made_by_found_call(const record::ThreadBuffer& thread) {
 
 void end_found_call(uintptr_t frame) {
     record::ThreadBuffer* thread = installation != 0 ? calling_thread() : nullptr;
-    if (!thread || thread->calls_generation != rules.generation) return;
+    if (!thread || thread->calls_generation == 0) return;
     std::vector<uintptr_t>& found = thread->found_calls;
     if (found.empty() || found.back() != frame || thread->calls.depth != found.size()) return;
     keep_found_calls(*thread, found.size() - 1);
@@ -105,10 +107,13 @@ void catch_up(record::ThreadBuffer& thread, PyThreadState* state) {
 void end(uint32_t name, uint64_t now) {
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
+    // Whoever looks for open calls under new rules does not find this one any more.
+    if (thread->calls_generation != 0) {
+        const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
+        record::end_call(*thread, name, now, rules.least_ticks, line);
+    }
     if (thread->calls_generation != rules.generation) [[unlikely]]
         return find_calls_of(*thread);
-    const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
-    record::end_call(*thread, name, now, rules.least_ticks, line);
     // One that we have evaluated from its begin, and found again under new rules.
     if (thread->calls.depth < thread->found_depth) [[unlikely]]
         keep_found_calls(*thread, thread->calls.depth);
@@ -185,9 +190,10 @@ bool is_own_call(const record::ThreadBuffer& thread, PyThreadState* state) {
 // and whose open calls began under our eyes, with room for one more. It is recorded without calling anything,
 // which spares most registers the way to memory and back.
 bool is_plain(const record::ThreadBuffer* thread, CodeWord word, const PyThreadState* state) {
-    if (!thread || !record::is_recording(*thread) || thread->calls_generation != rules.generation)
+    if (!takes_plain_calls || !thread || !record::is_recording(*thread)) return false;
+    if (thread->calls_generation != rules.generation || word.generation() != rules.generation ||
+        word.is_excluded())
         return false;
-    if (word.generation() != rules.generation || word.is_excluded()) return false;
     const record::Lane& calls = thread->calls;
     return calls.depth > thread->found_depth && calls.depth < calls.capacity && thread->own_call == 0 &&
            reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= thread->stack_limit &&
@@ -199,7 +205,7 @@ bool is_plain(const record::ThreadBuffer* thread, CodeWord word, const PyThreadS
     const uint64_t now = base::read_counter();
     record::ThreadBuffer* thread = record::current_thread;
     if (!thread || !record::is_recording(*thread) || thread->calls_generation != rules.generation ||
-        word.generation() != rules.generation || thread->calls.depth != depth || !rules.keeps_plain_ends)
+        word.generation() != rules.generation || thread->calls.depth != depth || depth <= thread->found_depth)
         [[unlikely]]
         return end_unless_seen(word, now);
     record::append_finished(*thread, thread->calls, thread->calls.entries[depth - 1], now);
@@ -249,6 +255,7 @@ bool has_lost_eval_frame_hook() {
 bool install_eval_frame_hook(void (*when_stack_is_low)()) {
     if (!shows_every_call()) return false;
     give_way = when_stack_is_low;
+    takes_plain_calls = !rules.with_lines && rules.least_ticks == 0;
     if (installation != 0) return true;
     const _PyFrameEvalFunction before = installed_function();
     // Somebody came after us and may pass frames on to us: passing them on to him would never end.
@@ -263,6 +270,7 @@ bool install_eval_frame_hook(void (*when_stack_is_low)()) {
 void remove_eval_frame_hook() {
     if (installation == 0) return;
     installation = 0;
+    takes_plain_calls = false;
     begin_generation();  // by which the calls that are being evaluated know that they are no longer ours
     if (installed_function() == hook()) _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
     PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());

@@ -227,14 +227,17 @@ void leave_threads_to_come() {
 
 }  // namespace
 
-bool install_profile_hook(bool c_calls) {
+bool install_profile_hook(bool c_calls, void (*remove_other_hook)()) {
     wants_builtins = c_calls;
-    if (installer)
+    const bool was_there = installer != nullptr;
+    const bool is_ready = was_there || install_in_threads_to_come();
+    // From here on no Python runs, so no other thread does: none makes calls that neither hook sees.
+    remove_other_hook();
+    if (!is_ready) return false;
+    if (was_there)
         meet_all_new_threads();
-    else if (install_in_threads_to_come())
-        met_threads = next_thread();
     else
-        return false;
+        met_threads = next_thread();
     return for_each_thread(install_in);
 }
 

@@ -7,7 +7,8 @@
 
 namespace kinetograph::collect {
 
-bool install_profile_hook(bool c_calls);
+// `remove_other_hook` is called when the change can be made at once, for all threads.
+bool install_profile_hook(bool c_calls, void (*remove_other_hook)());
 void remove_profile_hook();
 MissedCalls calls_missed_by_profile_hook();
 
