@@ -108,6 +108,7 @@ bool copy_known(const kinetograph_session_options& wanted, kinetograph_session_o
     if (wanted.size < sizeof wanted.size) return false;
     const size_t common = std::min<size_t>(wanted.size, sizeof known);
     std::memcpy(&known, &wanted, common);
+    if (known.ring_ns < 0) return false;
     const auto* bytes = reinterpret_cast<const unsigned char*>(&wanted);
     return std::all_of(bytes + common, bytes + wanted.size, [](unsigned char byte) { return byte == 0; });
 }

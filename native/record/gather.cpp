@@ -30,6 +30,9 @@ Recording Recorder::gather_all(Session& session, const base::MeasuredAnchor& sto
     std::sort(recording.threads.begin(), recording.threads.end(),
               [](const ThreadRecording& a, const ThreadRecording& b) { return a.index < b.index; });
     note_losses(session, recording);
+    if (session.keep_from > session.start.ticks)
+        add_ring_note(recording.notes, double(stop.ticks - session.keep_from) * recording.clock.ns_per_tick(),
+                      double(stop.ticks - session.start.ticks) * recording.clock.ns_per_tick());
     return recording;
 }
 

@@ -1,5 +1,7 @@
 #include "record/losses.h"
 
+#include <cstdio>
+
 namespace kinetograph::record {
 
 void add_loss_notes(Notes& notes, const Losses& losses, const char* why_dropped) {
@@ -10,6 +12,13 @@ void add_loss_notes(Notes& notes, const Losses& losses, const char* why_dropped)
     add_count(notes, "oversized", losses.oversized,
               "events lost their arguments, which were larger than 60 KiB");
     add_count(notes, "brief", losses.brief, "calls were shorter than asked for and left out");
+}
+
+void add_ring_note(Notes& notes, double kept_ns, double whole_ns) {
+    char text[128];
+    std::snprintf(text, sizeof text, "the newest %.3g s of %.3g s are here: a ring lets go of what is older",
+                  kept_ns / 1e9, whole_ns / 1e9);
+    notes.emplace_back("ring", text);
 }
 
 void add_name_notes(Notes& notes, uint64_t refused, uint64_t shortened) {

@@ -36,6 +36,7 @@ inline void add_count(Notes& notes, const char* kind, uint64_t count, const std:
 
 // What a trace says of its losses, whoever found them: a stop, or recovery.
 void add_loss_notes(Notes& notes, const Losses& losses, const char* why_dropped);
+void add_ring_note(Notes& notes, double kept_ns, double whole_ns);
 void add_name_notes(Notes& notes, uint64_t refused, uint64_t shortened);
 void add_other_threads_note(Notes& notes, uint64_t scopes);
 

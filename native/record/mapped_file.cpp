@@ -79,10 +79,15 @@ bool copy_slab(const std::byte* slab, std::byte* copy) {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int descriptor =
+        open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would be waited for
     if (descriptor < 0) fail_with_errno("cannot open", path);
     struct stat info{};
     fstat(descriptor, &info);
+    if (!S_ISREG(info.st_mode)) {
+        close(descriptor);
+        throw std::runtime_error(path + " is no file");
+    }
     bytes_ = size_t(info.st_size);
     if (bytes_ >= session_header_bytes) data_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, descriptor, 0);
     close(descriptor);
@@ -91,7 +96,7 @@ MappedFile::MappedFile(const std::string& path) {
 
 // A shared lock is had as soon as the process that records has let go of its own.
 bool is_in_use(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return false;
     const bool is_locked = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(descriptor);

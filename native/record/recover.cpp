@@ -369,6 +369,10 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};
     recording.clock.extend_to(recording.window.end);
+    if (recording.window.begin > header.start.ticks)
+        add_ring_note(recording.notes,
+                      double(recording.window.end - recording.window.begin) * recording.clock.ns_per_tick(),
+                      double(recording.window.end - header.start.ticks) * recording.clock.ns_per_tick());
     recording.pauses = read_pauses(found);
     if (!recording.pauses.empty() && recording.pauses.front().begin <= header.start.ticks) {
         recording.window.begin =

@@ -115,6 +115,14 @@ def test_a_ring_of_bytes_keeps_the_newest() -> None:
     assert kept == list(range(500_000 - len(kept), 500_000))
     assert 1 * MIB // 32 <= len(kept) <= 2 * MIB // 32
     assert notes(window.trace, "dropped") == []
+    (note,) = notes(window.trace, "ring")
+    assert note.endswith("are here: a ring lets go of what is older")
+
+
+def test_a_ring_that_let_go_of_nothing_has_no_note() -> None:
+    with recording(mode="ring", ring_bytes=2 * MIB) as window:
+        count_numbers(100)
+    assert notes(window.trace, "ring") == []
 
 
 def test_a_ring_of_bytes_uses_no_more_memory_than_it_says() -> None:

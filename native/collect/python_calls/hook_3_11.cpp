@@ -1,4 +1,6 @@
 // Which of its two hooks CPython 3.11 gets.
+#include <utility>
+
 #include "collect/python_calls/calls.h"
 #include "collect/python_calls/hook.h"
 #include "collect/python_calls/hook_eval_frame.h"
@@ -9,18 +11,22 @@ namespace kinetograph::collect {
 namespace {
 
 bool profiles = false;
+bool is_changing = false;
 
 bool profile(bool c_calls) {
     profiles = install_profile_hook(c_calls, remove_eval_frame_hook);
     return profiles;
 }
 
-// The profile hook sees the rest, also the ends of what has begun under the other.
+// The profile hook sees the rest, also the ends of what has begun under the other. To install it takes calls,
+// and where the stack is low each of them asks for this.
 void give_way() {
+    if (std::exchange(is_changing, true)) return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     if (!profile(false)) PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+    is_changing = false;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ import click
 
 from kinetograph.analysis.averages import Averages, key_averages
 from kinetograph.analysis.call_tree import call_tree, duration_text
-from kinetograph.analysis.grid import Grid
+from kinetograph.analysis.grid import Grid, printable
 from kinetograph.analysis.summary_tables import SORT_KEYS, summary_tables
 from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.errors import KinetographError
@@ -90,7 +90,8 @@ def print_summary(trace: Trace, options: SummaryOptions = _DEFAULTS, *, file: IO
     for grid in grids:
         _print_grid(grid, target)
     for note in trace.notes:
-        click.echo(f"note ({note.kind}): {note.text}", file=target)
+        kind, text = printable((note.kind, note.text))
+        click.echo(f"note ({kind}): {text}", file=target)
 
 
 def _tree(trace: Trace, options: SummaryOptions) -> Grid:

@@ -16,6 +16,9 @@ __all__ = ["CpuActivity", "CpuTrace", "TraceWrapper", "add_metadata", "inbox"]
 
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
+# Arguments whose numbers a file gives anew: under these keys those of the program would be lost.
+_NUMBERED_BY_THE_WRITER = frozenset({"Ev Idx", "External id", "Record function id", "correlation"})
+
 
 class CpuActivity:
     """One activity of a TraceWrapper. `metadata` values are JSON text, as they will stand in `args`."""
@@ -180,7 +183,8 @@ def add_metadata(activity: CpuActivity, key: str, value: str, *, quote: bool = F
     require_text("key", key, hint="keys of a JSON object are strings")
     if quote:
         require_text("value", value, hint="without quote, JSON text of any type can be given")
-    activity.metadata[key] = to_json(value) if quote else checked_json(key, value)
+    own_key = f"user.{key}" if key in _NUMBERED_BY_THE_WRITER else key
+    activity.metadata[own_key] = to_json(value) if quote else checked_json(key, value)
 
 
 def checked_json(key: str, value: str) -> str:

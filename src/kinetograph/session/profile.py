@@ -78,6 +78,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         if use_cuda is not None:
             text = "`use_cuda` is deprecated, use `activities` argument instead"
             warn_program(text, FutureWarning)
+        if schedule is not None:
+            require_callable(
+                "schedule", schedule, hint="kg.schedule(wait=..., warmup=..., active=...) makes one"
+            )
         if on_trace_ready is not None:
             require_callable("on_trace_ready", on_trace_ready, hint="pass a function that takes the profile")
         super().__init__(

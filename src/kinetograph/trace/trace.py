@@ -29,7 +29,8 @@ class Metadata(MutableMapping[str, Any]):
         self._native = native
 
     def __getitem__(self, key: str) -> Any:
-        return from_json(dict(self._native.metadata())[key])
+        found = dict(self._native.metadata())
+        return from_json(found[encodable(key) if isinstance(key, str) else key])
 
     def __setitem__(self, key: str, value: Any) -> None:
         require_free_key(key)
@@ -37,7 +38,7 @@ class Metadata(MutableMapping[str, Any]):
             self._native.set_metadata(encodable(key), _json_of(key, value))
         except _native.ParseError as error:
             raise UsageError(
-                f"metadata[{key!r}]: {error}", hint="files hold values of up to 128 levels"
+                f"metadata[{key!r}]: {error.args[0]}", hint="files hold values of up to 128 levels"
             ) from None
 
     def __delitem__(self, key: str) -> None:

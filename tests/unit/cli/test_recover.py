@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,14 @@ def test_of_a_process_that_still_runs_it_is_what_was_recorded_so_far(tmp_path: P
         )
         assert "work" in [event.name for event in kg.load(result.stdout.strip()).events]
         assert living.communicate("\n")[0] == "2\n"
+
+
+@pytest.mark.parametrize("options", [(), ("-o", "whole.json")])
+def test_a_pipe_among_the_session_files_is_not_waited_for(tmp_path: Path, options: tuple[str, ...]) -> None:
+    os.mkfifo(tmp_path / "pipe.kgsession")
+    arguments = [sys.executable, "-m", "kinetograph", "recover", str(tmp_path), *options]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert "is no file" in done.stderr
 
 
 def test_with_an_output_all_processes_become_one_trace(tmp_path: Path) -> None:

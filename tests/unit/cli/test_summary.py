@@ -58,6 +58,12 @@ def test_notes_are_shown(tmp_path: Path) -> None:
     assert "note (dropped): 17 events" in run_summary(trace, tmp_path).output
 
 
+def test_control_characters_in_notes_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    trace = gpu_trace()
+    trace.add_note("k\x1b", "a\x1b]0;title\x07")
+    assert "note (k\ufffd): a\ufffd]0;title\ufffd" in run_summary(trace, tmp_path).output
+
+
 def test_an_empty_trace_is_no_error(tmp_path: Path) -> None:
     result = run_summary(Trace(), tmp_path)
     assert (result.exit_code, result.output) == (0, "no events on 0 tracks in 0 ns\n")

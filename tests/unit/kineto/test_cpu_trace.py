@@ -58,6 +58,12 @@ def test_metadata_is_json_text_or_quoted() -> None:
     assert activity.metadata == {"Input Dims": "[[2, 3]]", "note": '"say \\"hi\\""'}
 
 
+def test_metadata_under_a_key_that_files_use_themselves_is_marked_as_the_programs_own() -> None:
+    activity = TraceWrapper(0, "ops").add_cpu_activity("mm", ActivityType.CPU_OP, PLACE, 0, 1, 2)
+    kineto.add_metadata(activity, "Ev Idx", "2")
+    assert activity.metadata == {"user.Ev Idx": "2"}
+
+
 @pytest.mark.parametrize(
     "text", ["no json", "", '"open', "[1,]", "NaN", "[" * 129 + "]" * 129, "[" * 100_000 + "]" * 100_000]
 )

@@ -42,7 +42,8 @@ def test_a_call_of_another_thread_that_is_open_when_a_session_starts_is_in_both_
     outer.stop()
     (in_outer,) = runs_of(outer.trace, "waits")
     (in_inner,) = runs_of(inner.trace, "waits")
-    assert in_outer.finished and in_inner.finished
+    assert in_outer.finished
+    assert in_inner.finished
     assert in_outer.duration_ns > in_inner.duration_ns > 0
 
 

@@ -82,7 +82,6 @@ def test_stacks_are_those_that_python_tells() -> None:
         for thread in waiting.threads:
             assert thread.ident is not None
             assert functions(window.trace, thread.native_id) == stack_of(frames[thread.ident])
-    assert not recorded.notes(window.trace, "torn")
 
 
 def test_spans_of_what_waits_are_unfinished_and_lie_on_the_thread_by_name() -> None:

@@ -20,6 +20,11 @@ def actions(count: int, **options: int) -> list[kg.ProfilerAction]:
     return [schedule(step) for step in range(count)]
 
 
+def test_a_schedule_that_cannot_be_called_is_refused() -> None:
+    with pytest.raises(kg.ArgumentError, match="schedule"):
+        kg.profile(schedule=3)  # type: ignore[arg-type]
+
+
 def test_a_cycle_waits_warms_up_records_and_saves_with_its_last_step() -> None:
     assert actions(5, wait=1, warmup=1, active=3) == [NONE, WARMUP, RECORD, RECORD, SAVE]
 

@@ -142,6 +142,13 @@ def test_wrong_args_change_nothing() -> None:
     assert trace.events[0].args == {}
 
 
+def test_metadata_is_found_under_the_key_it_was_given() -> None:
+    trace = Trace()
+    trace.metadata["lone \ud800"] = 1
+    assert trace.metadata["lone \ud800"] == 1
+    assert 5 not in trace.metadata
+
+
 @pytest.mark.parametrize("value", [float("nan"), object(), [{1}]])
 def test_metadata_that_json_does_not_have_is_refused(value: object) -> None:
     with pytest.raises(KinetographError, match=r"metadata\['a'\]: expected a value that JSON has") as caught:
