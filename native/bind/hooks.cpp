@@ -1,5 +1,6 @@
 #include "bind/hooks.h"
 
+#include <cstdarg>
 #include <cstring>
 #include <string_view>
 
@@ -9,7 +10,7 @@ namespace {
 
 PyObject* hooks[int(Hook::count)];
 
-constexpr const char* names[] = {"prepare",       "decorate",      "describe_enter",
+constexpr const char* names[] = {"prepare",       "decorate",      "refuse",      "describe_enter",
                                  "describe_exit", "observe_enter", "observe_exit"};
 static_assert(sizeof(names) / sizeof(names[0]) == size_t(Hook::count));
 
@@ -91,6 +92,24 @@ PyObject* call_hook_vector(Hook hook, PyObject* const* args, Py_ssize_t nargs, P
     PyObject* callable = hooks[int(hook)];
     if (!callable) return PyErr_Format(PyExc_RuntimeError, "kinetograph is not fully imported");
     return PyObject_Vectorcall(callable, args, size_t(nargs), kwnames);
+}
+
+PyObject* refuse_argument(const char* hint, const char* format, ...) {
+    PyErr_Clear();  // what we tell says more
+    va_list values;
+    va_start(values, format);
+    PyObject* text = PyUnicode_FromFormatV(format, values);
+    va_end(values);
+    PyObject* error_class = hooks[int(Hook::refuse)];
+    PyObject* args = text ? Py_BuildValue("(O)", text) : nullptr;
+    PyObject* options = args ? Py_BuildValue("{ss}", "hint", hint) : nullptr;
+    PyObject* error = options && error_class ? PyObject_Call(error_class, args, options) : nullptr;
+    if (error)
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+    else if (!PyErr_Occurred())
+        PyErr_SetObject(PyExc_TypeError, text);  // before the package is fully imported
+    for (PyObject* each : {text, args, options, error}) Py_XDECREF(each);
+    return nullptr;
 }
 
 int add_hooks(PyObject* module) {

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "bind/hooks.h"
 #include "bind/python_thread.h"
 #include "bind/scope_object.h"
 
@@ -30,8 +31,8 @@ bool is_recording() {
 
 bool check_name(const char* function, PyObject* name) {
     if (PyUnicode_Check(name)) return true;
-    PyErr_Format(PyExc_TypeError, "%s() expects a name of type str, got %.200s\nhint: kg.%s(str(value)...)",
-                 function, Py_TYPE(name)->tp_name, function);
+    refuse_argument("write str(value) for the name", "%s() expects a name of type str, got %.200s", function,
+                    Py_TYPE(name)->tp_name);
     return false;
 }
 
@@ -43,14 +44,13 @@ PyObject* mark(PyObject*, PyObject* name) {
 
 PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "counter() expects a name and a value, got %zd arguments",
-                            nargs);
+        return refuse_argument("kg.counter(\"queue\", 12)",
+                               "counter() expects a name and a value, got %zd arguments", nargs);
     if (!check_name("counter", args[0])) return nullptr;
     const double value = PyFloat_AsDouble(args[1]);
     if (value == -1.0 && PyErr_Occurred())
-        return PyErr_Format(PyExc_TypeError,
-                            "counter() expects a number as value of %R, got %.200s\nhint: float(value)",
-                            args[0], Py_TYPE(args[1])->tp_name);
+        return refuse_argument("float(value)", "counter() expects a number as value of %R, got %.200s",
+                               args[0], Py_TYPE(args[1])->tp_name);
     if (is_recording())
         append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
     Py_RETURN_NONE;

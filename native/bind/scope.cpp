@@ -258,9 +258,9 @@ PyObject* find_or_share(PyObject* name) {
 
 bool check_name(PyObject* name) {
     if (PyUnicode_Check(name)) return true;
-    PyErr_Format(
-        PyExc_TypeError, "scope() expects a name of type str, got %.200s\nhint: %s", Py_TYPE(name)->tp_name,
-        PyCallable_Check(name) ? "as a decorator write @kg.scope(\"name\")" : "write kg.scope(str(value))");
+    refuse_argument(
+        PyCallable_Check(name) ? "as a decorator write @kg.scope(\"name\")" : "write kg.scope(str(value))",
+        "scope() expects a name of type str, got %.200s", Py_TYPE(name)->tp_name);
     return false;
 }
 
@@ -311,7 +311,7 @@ PyObject* scope_by_keywords(PyObject* const* args, PyObject* kwnames) {
     }
     PyObject* scope = nullptr;
     if (options && !name)
-        PyErr_SetString(PyExc_TypeError, "scope() expects a name\nhint: with kg.scope(\"load\"): ...");
+        refuse_argument("with kg.scope(\"load\"): ...", "scope() expects a name");
     else if (options)
         scope = PyObject_VectorcallDict(reinterpret_cast<PyObject*>(&scope_type), &name, 1, options);
     Py_XDECREF(options);

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph._native import counter, mark, scope
+from kinetograph.errors import ArgumentError
 
 if TYPE_CHECKING:
     from kinetograph.session.details import Details
@@ -55,3 +56,4 @@ def _decorate_first(scope: Any, function: Any) -> Any:
 
 _native.set_hook("prepare", _prepare_first)
 _native.set_hook("decorate", _decorate_first)
+_native.set_hook("refuse", ArgumentError)

@@ -96,12 +96,14 @@ def test_counters_that_json_cannot_write_are_null(value: float, tmp_path: Path) 
 @pytest.mark.parametrize("on", [False, True])
 def test_wrong_use_is_a_type_error_whether_recording_or_not(use: Any, message: str, on: bool) -> None:
     if not on:
-        with pytest.raises(TypeError) as caught:
+        with pytest.raises(kg.ArgumentError) as caught:
             use()
     else:
-        with recording(), pytest.raises(TypeError) as caught:
+        with recording(), pytest.raises(kg.ArgumentError) as caught:
             use()
     assert message in str(caught.value)
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.hint
 
 
 # Kinds
