@@ -41,11 +41,11 @@ bool has_memory_to_spare() noexcept {
 }
 
 std::unique_ptr<Segment> SlabPool::map_segment_or_none(size_t bytes) {
-    if (!has_memory_to_spare()) return nullptr;
+    if (!has_memory_to_spare()) return refuse(no_memory);
     try {
         return map_segment(bytes);
     } catch (const std::bad_alloc&) {
-        return nullptr;
+        return refuse(no_memory);
     }
 }
 

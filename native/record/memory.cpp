@@ -178,32 +178,41 @@ size_t SlabPool::memory_left() const {
 std::unique_ptr<Segment> SlabPool::map_segment(size_t bytes) {
     if (session_file_.is_open()) return map_file(session_file_, bytes);
     if (memory_left() != 0) return map_anonymous(std::min(bytes, memory_left()));
-    if (limits_.at_limit == AtLimit::drop || disk_full_ || !open_spill_file()) return nullptr;
+    if (disk_full_) return nullptr;
+    if (limits_.at_limit == AtLimit::drop) return refuse("the memory limit was reached");
+    if (!open_spill_file())
+        return refuse("the memory limit was reached and no file for spilling can be made");
     return map_file(spill_file_, bytes);
+}
+
+std::unique_ptr<Segment> SlabPool::refuse(const char* why) {
+    why_refused_ = why;
+    return nullptr;
 }
 
 std::unique_ptr<Segment> SlabPool::map_anonymous(size_t bytes) {
     auto segment = std::make_unique<Segment>();
     std::byte* memory = bytes % huge_page_bytes == 0 ? map_huge_pages(bytes) : map_memory(bytes);
-    if (!memory) return nullptr;
+    if (!memory) return refuse(no_memory);
     *segment = {memory, bytes, 0, false, nullptr, 0};
     return segment;
 }
 
 std::unique_ptr<Segment> SlabPool::map_file(BackingFile& file, size_t bytes) {
+    const bool is_spill = &file == &spill_file_;
     auto segment = std::make_unique<Segment>();
     // Reserved before it is mapped: writing to a hole on a full disk would be SIGBUS in the user's program.
     if (base::identity_of(file.descriptor) != file.identity ||
         base::reserve_room(file.descriptor, file.bytes, bytes) != 0) {
         disk_full_ = true;
-        return nullptr;
+        return refuse(is_spill ? "the memory limit was reached and the disk for spilling is full"
+                               : "the disk of the session file is full");
     }
     void* memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, off_t(file.bytes));
-    if (memory == MAP_FAILED) return nullptr;
+    if (memory == MAP_FAILED) return refuse(no_memory);
     madvise(memory, bytes, MADV_DONTFORK);
     file.bytes += bytes;
-    const bool is_spill = &file == &spill_file_;
     *segment = {static_cast<std::byte*>(memory), bytes, file.number, is_spill, nullptr, 0};
     return segment;
 }
@@ -251,6 +260,7 @@ bool SlabPool::make_room_for(Segment& segment) {
 bool SlabPool::adopt(std::unique_ptr<Segment> segment) {
     if (!make_room_for(*segment)) {
         munmap(segment->memory, segment->bytes);
+        why_refused_ = no_memory;
         return false;
     }
     if (segment->file == 0) anonymous_bytes_ += segment->bytes;

@@ -104,7 +104,7 @@ public:
     // Whether the last one who asked for memory got none, and none has come back since. Without the lock.
     bool is_exhausted() const { return exhausted_.load(std::memory_order_relaxed); }
     void take_to_be_exhausted() { exhausted_.store(true, std::memory_order_relaxed); }
-    bool disk_full() const { return disk_full_; }
+    const char* why_refused() const { return why_refused_; }
     bool uses_files() const { return session_file_.is_open() || spill_file_.is_open(); }
 
 private:
@@ -114,6 +114,7 @@ private:
     void collect_free_slabs();
     bool add_segment(size_t bytes);
     bool make_room_for(Segment& segment);
+    std::unique_ptr<Segment> refuse(const char* why);
     bool adopt(std::unique_ptr<Segment> segment);
     void unmap(Segment* segment);
     std::unique_ptr<Segment> map_segment(size_t bytes);
@@ -145,6 +146,8 @@ private:
     uint64_t files_ = 0;
     bool spill_on_tmpfs_ = false;
     bool disk_full_ = false;
+    static constexpr const char* no_memory = "the system had no more memory";
+    const char* why_refused_ = no_memory;  // the last time
     std::atomic<bool> exhausted_{false};
 
     // The keeper makes slabs ready and takes resting pages out. It ends after a moment without work, so that
