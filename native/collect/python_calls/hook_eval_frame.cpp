@@ -225,6 +225,17 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
     return result;
 }
 
+// False when somebody came after us and may pass frames on to us: passing them on to him would never end.
+bool take_the_place() {
+    const _PyFrameEvalFunction before = installed_function();
+    if (installations != 0 && before != next && before != hook()) return false;
+    if (before != hook()) next = before;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), hook());
+    installation = ++installations;
+    first_generation = rules.generation;
+    return true;
+}
+
 }  // namespace
 
 void find_calls_of(record::ThreadBuffer& thread) {
@@ -255,15 +266,8 @@ bool has_lost_eval_frame_hook() {
 bool install_eval_frame_hook(void (*when_stack_is_low)()) {
     if (!shows_every_call()) return false;
     give_way = when_stack_is_low;
+    if (installation == 0 && !take_the_place()) return false;
     takes_plain_calls = !rules.with_lines && rules.least_ticks == 0;
-    if (installation != 0) return true;
-    const _PyFrameEvalFunction before = installed_function();
-    // Somebody came after us and may pass frames on to us: passing them on to him would never end.
-    if (installations != 0 && before != next && before != hook()) return false;
-    if (before != hook()) next = before;
-    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), hook());
-    installation = ++installations;
-    first_generation = rules.generation;
     return true;
 }
 
