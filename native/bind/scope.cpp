@@ -354,6 +354,26 @@ PyObject* scope_details(PyObject* self, void*) {
     return Py_NewRef(reinterpret_cast<ScopeObject*>(self)->details);
 }
 
+// Nothing of a scope ever changes, so a copy of what holds one may hold the same.
+PyObject* scope_copy(PyObject* self, PyObject*) {
+    return Py_NewRef(self);
+}
+
+PyObject* scope_reduce(PyObject* self, PyObject*) {
+    const auto* scope = reinterpret_cast<ScopeObject*>(self);
+    if (scope->details == Py_None && scope->meta == user_scope)
+        return Py_BuildValue("O(O)", &scope_type, scope->name);
+    return refuse_argument("make it anew where it is needed", "%R cannot be pickled: it has more than a name",
+                           self);
+}
+
+PyMethodDef scope_methods[] = {
+    {"__copy__", scope_copy, METH_NOARGS, nullptr},
+    {"__deepcopy__", scope_copy, METH_O, nullptr},
+    {"__reduce__", scope_reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyGetSetDef scope_getset[] = {
     {"name", scope_name, nullptr, "The name the scope is recorded under.", nullptr},
     {"_kind", scope_kind, nullptr, nullptr, nullptr},
@@ -382,6 +402,7 @@ PyTypeObject scope_type = [] {
     type.tp_vectorcall = scope_vectorcall;
     type.tp_call = scope_call;
     type.tp_repr = scope_repr;
+    type.tp_methods = scope_methods;
     type.tp_getset = scope_getset;
     type.tp_doc = scope_doc;
     return type;

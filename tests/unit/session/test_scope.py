@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import json
 import math
+import pickle
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +106,14 @@ def test_wrong_use_is_a_type_error_whether_recording_or_not(use: Any, message: s
     assert message in str(caught.value)
     assert isinstance(caught.value, TypeError)
     assert caught.value.hint
+
+
+def test_scopes_are_copied_and_pickled_with_what_holds_them() -> None:
+    holder = {"plain": kg.scope("x"), "detailed": kg.scope("x", args="a")}
+    assert copy.deepcopy(holder) == holder == copy.copy(holder)
+    assert pickle.loads(pickle.dumps(kg.scope("x"))).name == "x"
+    with pytest.raises(kg.ArgumentError, match="cannot be pickled: it has more than a name"):
+        pickle.dumps(holder["detailed"])
 
 
 # Kinds
