@@ -13,6 +13,8 @@ CUPTI_VERSIONS ?= nvidia-cuda-cupti-cu12==12.0.90 nvidia-cuda-cupti-cu12==12.3.1
   nvidia-cuda-cupti-cu12==12.9.79 nvidia-cuda-cupti==13.0.85 nvidia-cuda-cupti==13.1.115
 PYTEST_ARGS ?=
 BUILD_ARGS ?=
+# A build folder, of any Python, whose libraries are taken instead of being built again; it must be up to date.
+BUILT ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -117,7 +119,8 @@ clean: ## remove everything that was built
 # A persistent build folder per environment makes a rebuild incremental.
 $(INSTALLED): $(SOURCES) $(VENV)/.group-build
 	@echo "building kinetograph into $(VENV): two to four minutes the first time"
-	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) $(BUILD_ARGS) .
+	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) \
+	  $(if $(BUILT),-C cmake.define.KINETOGRAPH_BUILT=$(abspath $(BUILT))) $(BUILD_ARGS) .
 	@touch $@
 
 $(VENV)/.group-%: pyproject.toml | $(VENV)/.pip

@@ -1,0 +1,60 @@
+# What knows no Python: the recorder as a library of its own, and what makes traces and files of recordings.
+
+# libkinetograph.so: the recorder. It must load without Python; tests/native checks that.
+add_library(kinetograph SHARED
+  base/clock.cpp base/strings.cpp base/fork.cpp base/temporary_file.cpp
+  record/memory.cpp record/keeper.cpp record/recorder.cpp record/sessions.cpp record/gather.cpp record/open_scopes.cpp
+  record/thread_buffer.cpp record/extents.cpp record/lanes.cpp record/scope_cost.cpp
+  record/losses.cpp record/journal.cpp
+  record/session_memory.cpp record/session_file.cpp record/mapped_file.cpp record/recover.cpp record/abi.cpp)
+
+# The headers of CUPTI and CUDA: of NVIDIA's wheels, as the build requirements bring them, or of a toolkit. Nothing is
+# linked, so that one build runs with and without CUDA. Without the headers the collector says that it is missing.
+if(KINETOGRAPH_CUPTI)
+  find_package(Python 3.11 COMPONENTS Interpreter)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c
+      "import os, sys; print(next((d for p in sys.path for d in [os.path.join(p, 'nvidia/cu13/include')] if os.path.exists(os.path.join(d, 'cupti.h'))), ''))"
+    OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE cupti_wheel)
+  find_path(KINETOGRAPH_CUPTI_INCLUDE cupti.h
+            HINTS ${cupti_wheel} $ENV{CUDA_HOME}/extras/CUPTI/include /usr/local/cuda/extras/CUPTI/include)
+  find_path(KINETOGRAPH_CUDA_INCLUDE cuda_occupancy.h
+            HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+endif()
+if(KINETOGRAPH_CUPTI AND KINETOGRAPH_CUPTI_INCLUDE AND KINETOGRAPH_CUDA_INCLUDE)
+  try_compile(KINETOGRAPH_CUPTI_COMPILES ${CMAKE_CURRENT_BINARY_DIR}/cupti_headers
+              ${CMAKE_CURRENT_SOURCE_DIR}/collect/cupti/headers_check.cpp
+              CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${KINETOGRAPH_CUPTI_INCLUDE};${KINETOGRAPH_CUDA_INCLUDE}"
+              CXX_STANDARD 20)
+endif()
+if(KINETOGRAPH_CUPTI_COMPILES)
+  target_sources(kinetograph PRIVATE
+    collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
+    collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
+    collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp)
+  target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUPTI_INCLUDE} ${KINETOGRAPH_CUDA_INCLUDE})
+  target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
+else()
+  message(STATUS "the headers of CUPTI 13 were not found: CUDA will not be recorded")
+  target_sources(kinetograph PRIVATE collect/cupti/collector_missing.cpp)
+endif()
+target_include_directories(kinetograph PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
+target_link_libraries(kinetograph PUBLIC Threads::Threads)
+# Never unloaded: threads have destructors here, the keeper runs here, and tables of functions are in foreign hands.
+target_link_options(kinetograph PRIVATE -Wl,-z,nodelete)
+# The waist and the formats: what turns a recording into columns, and columns into files.
+add_library(kinetograph_trace STATIC
+  trace/column.cpp trace/strings.cpp trace/trace.cpp trace/track_index.cpp trace/builder.cpp trace/row_writer.cpp
+  trace/device_rows.cpp trace/pause_rows.cpp trace/build_notes.cpp trace/samples.cpp
+  trace/told_rows.cpp trace/launches.cpp trace/device_links.cpp
+  trace/start_order.cpp
+  trace/nesting.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp
+  trace/averages.cpp trace/call_depth.cpp trace/call_tree.cpp trace/join.cpp trace/merge.cpp
+  format/json_text.cpp format/json_number.cpp format/json_cursor.cpp format/json_check.cpp
+  format/event_parser.cpp format/begin_ends.cpp format/trace_filler.cpp format/chrome_json_reader.cpp
+  format/flows.cpp format/name_rows.cpp format/event_writer.cpp format/chrome_json_writer.cpp
+  format/json_pieces.cpp format/perfetto_interning.cpp format/perfetto_annotations.cpp format/perfetto_packets.cpp
+  format/perfetto_tracks.cpp format/perfetto_arrows.cpp format/perfetto_counters.cpp format/perfetto_writer.cpp
+  format/perfetto_sequence.cpp format/perfetto_values.cpp format/perfetto_places.cpp format/perfetto_links.cpp
+  format/perfetto_packet_reader.cpp format/perfetto_reader.cpp format/folded.cpp)
+target_link_libraries(kinetograph_trace PUBLIC kinetograph)
