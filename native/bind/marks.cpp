@@ -48,6 +48,7 @@ PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
                                "counter() expects a name and a value, got %zd arguments", nargs);
     if (!check_name("counter", args[0])) return nullptr;
     const double value = PyFloat_AsDouble(args[1]);
+    if (value == -1.0 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
     if (value == -1.0 && PyErr_Occurred())
         return refuse_argument("float(value)", "counter() expects a number as value of %R, got %.200s",
                                args[0], Py_TYPE(args[1])->tp_name);

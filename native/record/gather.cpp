@@ -102,12 +102,12 @@ void Recorder::let_go_of(const Held& held) {
     if (sessions_.empty()) pool_.shrink();
 }
 
-void Recorder::give_back(Held& held) {
+void Recorder::give_back(Held& held, bool is_lost) {
     {
         std::lock_guard lock(mutex_);
         let_go_of(held);
     }
-    if (held.file) held.file->remove();
+    if (held.file && !is_lost) held.file->remove();
     // The string table is locked before the recorder, never after.
     if (strings_.bytes() <= strings_worth_forgetting) return;
     strings_.forget_if([this] {

@@ -126,7 +126,8 @@ Lane* Recorder::add_lane(ThreadBuffer& thread) {
 bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
     const bool may_grow = lane.depth < lane.limit;
     try {
-        if (may_grow && Recorder::instance().grow_stack(thread, lane)) return true;
+        // Not around scopes that found no room: their ends would be taken for that of a later one.
+        if (may_grow && lane.too_deep == 0 && Recorder::instance().grow_stack(thread, lane)) return true;
     } catch (const std::bad_alloc&) {
     }
     ++lane.too_deep;

@@ -156,7 +156,7 @@ private:
     void refresh_name_id(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);
     void let_go_of(const Held& held);
-    void give_back(Held& held);
+    void give_back(Held& held, bool is_lost);
     ExtentRef open_extent(ExtentKind kind, uint32_t units);
     bool forget_oldest();
     ExtentRef open_records(ThreadBuffer& thread, uint32_t units);

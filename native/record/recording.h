@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -135,7 +136,7 @@ struct Recording {
         return *this;
     }
     ~Recording() {
-        if (release) release();
+        if (release) release(std::uncaught_exceptions() > exceptions_before_);
     }
 
     std::vector<ThreadRecording> threads;
@@ -152,7 +153,11 @@ struct Recording {
     std::vector<std::pair<std::string, std::string>> notes;  // kind, text
     size_t memory_limit_bytes = size_t(1) << 30;
     std::string spill_directory;
-    std::function<void()> release;  // gives the memory back
+    // Gives the memory back. Of a recording that is lost to an exception, a session file stays.
+    std::function<void(bool is_lost)> release;
+
+private:
+    int exceptions_before_ = std::uncaught_exceptions();
 };
 
 }  // namespace kinetograph::record

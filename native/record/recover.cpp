@@ -392,7 +392,7 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     add_loss_notes(found, header, recording.notes);
     add_left_open(found, recording.threads);
     recording.scope_cost_ns = std::isfinite(header.scope_cost_ns) ? header.scope_cost_ns : 0;
-    recording.release = [file, names] {};
+    recording.release = [file, names](bool) {};
     return recording;
 }
 

@@ -218,7 +218,7 @@ Recording Recorder::stop(SessionId id) {
     Recording recording;
     try {
         recording = gather_all(found->second, stop, held->records);
-        recording.release = [this, held] { give_back(*held); };
+        recording.release = [this, held](bool is_lost) { give_back(*held, is_lost); };
     } catch (...) {
         // For want of memory: the session goes on, and can be stopped again.
         for (const ExtentRef& extent : held->records) pool_.release(extent);
@@ -243,8 +243,8 @@ void Recorder::end(Sessions::iterator session, bool is_of_file, uint64_t at, Hel
         if (session_file_users_ != 0) journal_pauses(at);
         close_session_file_if_unused(held);
         sessions_.empty() ? rest_after_last_session() : go_on_without_it();
-    } catch (const std::bad_alloc&) {
-        // What was only allowed for this session stays so until another one ends.
+    } catch (...) {
+        // For want of memory: what was only allowed for this session stays so until another one ends.
     }
 }
 

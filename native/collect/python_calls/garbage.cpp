@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "collect/python_calls/calls.h"
+#include "collect/python_calls/hook.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect {
@@ -48,6 +49,8 @@ void end(record::ThreadBuffer& thread, PyObject* info) {
 PyObject* on_collection(PyObject*, PyObject* const* args, Py_ssize_t count) {
     record::ThreadBuffer* thread = count == 2 ? calling_thread() : nullptr;
     if (!thread || !PyUnicode_Check(args[0])) Py_RETURN_NONE;
+    // As the hook finds them, which has to see them end.
+    if (rules.with_calls && thread->calls_generation != rules.generation) find_calls_of_this_thread();
     if (PyUnicode_CompareWithASCIIString(args[0], "start") == 0)
         enter(*thread, record::Recorder::instance().intern(name), garbage_meta, true);
     else

@@ -49,8 +49,8 @@ void see_switch() {
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     const KeepError keep;
+    change_stack(*thread);  // first, while the calls of the stack that was left are known
     expect_several_stacks();
-    change_stack(*thread);
 }
 
 PyObject* on_switch(PyObject* previous, PyObject* const* args, Py_ssize_t count) {

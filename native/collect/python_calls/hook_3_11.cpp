@@ -24,7 +24,10 @@ void give_way() {
     if (std::exchange(is_changing, true)) return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (!profile(false)) PyErr_Clear();
+    if (!profile(false)) {
+        PyErr_Clear();
+        remove_eval_frame_hook();
+    }
     PyErr_Restore(type, value, traceback);
     is_changing = false;
 }
@@ -60,6 +63,7 @@ MissedCalls missed_calls() {
 }
 
 void remove_hook() {
+    is_changing = false;  // a fork in the middle of a change leaves it so
     remove_eval_frame_hook();
     remove_profile_hook();
     profiles = false;

@@ -211,7 +211,10 @@ bool install_in_threads_to_come() {
     if (hook == Py_None) Py_CLEAR(hook);
     threading_hook = hook;
     installer = PyCFunction_New(&installer_definition, nullptr);
-    return installer && set_threading_hook(installer);
+    if (installer && set_threading_hook(installer)) return true;
+    Py_CLEAR(installer);
+    Py_CLEAR(threading_hook);
+    return false;
 }
 
 void leave_threads_to_come() {
@@ -231,9 +234,9 @@ bool install_profile_hook(bool c_calls, void (*remove_other_hook)()) {
     wants_builtins = c_calls;
     const bool was_there = installer != nullptr;
     const bool is_ready = was_there || install_in_threads_to_come();
+    if (!is_ready) return false;
     // From here on no Python runs, so no other thread does: none makes calls that neither hook sees.
     remove_other_hook();
-    if (!is_ready) return false;
     if (was_there)
         meet_all_new_threads();
     else

@@ -160,7 +160,12 @@ class Session:
         self._require_own_process()
         with self._stopping:
             self._require_running()
-            native = self._stop_native()
+            try:
+                native = self._stop_native()
+            except BaseException:
+                if not self.is_running:
+                    self._forget()
+                raise
         self._forget()
         trace = Trace(native)
         self._describe(trace)

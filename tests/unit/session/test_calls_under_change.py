@@ -63,6 +63,37 @@ def test_a_pause_of_the_collector_beyond_the_depth_limit_changes_nothing_around_
     assert all(call.finished for call in runs_of(trace, "outermost"))
 
 
+def test_calls_end_when_they_return_also_if_a_pause_of_the_collector_is_the_first_event_of_their_thread() -> (
+    None
+):
+    may_go_on, is_waiting = threading.Lock(), threading.Event()
+    may_go_on.acquire()
+    collect = gc.collect  # no Python call of its own
+
+    def first() -> None:
+        is_waiting.set()
+        may_go_on.acquire()
+        collect()
+
+    def both() -> None:
+        first()
+        tiny()
+
+    worker = threading.Thread(target=both)
+    worker.start()
+    is_waiting.wait()
+
+    def let_it_go_on() -> None:
+        may_go_on.release()
+        worker.join()
+
+    trace = recorded(let_it_go_on)
+    (call,) = runs_of(trace, "first")
+    (later,) = (event for event in runs_of(trace, "tiny") if event.thread_id == worker.native_id)
+    assert call.finished
+    assert call.end_ns <= later.start_ns
+
+
 def test_calls_end_when_they_return_also_after_their_thread_left_and_came_back() -> None:
     def recursive(depth: int) -> None:
         if depth == 0:

@@ -112,3 +112,13 @@ def test_nothing_is_left_in_greenlets_after_the_last_session() -> None:
     recorded(take_turns)
     assert greenlet.gettrace() is None
     assert sys.getprofile() is None
+
+
+def test_what_ran_before_the_first_switch_is_kept() -> None:
+    def switches_once() -> None:
+        leaf()
+        greenlet.greenlet(leaf).switch()
+        leaf()
+
+    parts = [event for event in recorded(switches_once).events if short(event) == "switches_once"]
+    assert [part.is_resumed for part in parts] == [False, True]

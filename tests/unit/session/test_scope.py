@@ -108,6 +108,19 @@ def test_wrong_use_is_a_type_error_whether_recording_or_not(use: Any, message: s
     assert caught.value.hint
 
 
+def test_what_a_value_of_a_counter_raises_itself_reaches_the_program() -> None:
+    class Broken:
+        def __init__(self, error: BaseException) -> None:
+            self.error = error
+
+        def __float__(self) -> float:
+            raise self.error
+
+    for error in (ValueError("none"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            kg.counter("x", Broken(error))  # type: ignore[arg-type]
+
+
 def test_scopes_are_copied_and_pickled_with_what_holds_them() -> None:
     holder = {"plain": kg.scope("x"), "detailed": kg.scope("x", args="a")}
     assert copy.deepcopy(holder) == holder == copy.copy(holder)
