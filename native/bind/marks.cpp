@@ -48,10 +48,11 @@ PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
                                "counter() expects a name and a value, got %zd arguments", nargs);
     if (!check_name("counter", args[0])) return nullptr;
     const double value = PyFloat_AsDouble(args[1]);
-    if (value == -1.0 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
-    if (value == -1.0 && PyErr_Occurred())
+    if (value == -1.0 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;  // the program's own, such as Ctrl-C
         return refuse_argument("float(value)", "counter() expects a number as value of %R, got %.200s",
                                args[0], Py_TYPE(args[1])->tp_name);
+    }
     if (is_recording())
         append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
     Py_RETURN_NONE;

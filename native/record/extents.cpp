@@ -13,6 +13,11 @@ namespace {
 constexpr uint32_t first_extent_units = 126;  // 4 KiB: most threads record little
 constexpr size_t max_payload_bytes = 60 * 1024;
 
+// Memory may have come back; to ask for each event that is lost would take microseconds.
+bool tries_again(const ThreadBuffer& thread) {
+    return thread.losses.dropped.load(std::memory_order_relaxed) % 1024 == 0;
+}
+
 }  // namespace
 
 ExtentHeader no_extent{};
@@ -35,11 +40,6 @@ bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
         count_loss(thread, &LossCounts::dropped);
         return false;
     }
-}
-
-// Memory may have come back; to ask for each event that is lost would take microseconds.
-static bool tries_again(const ThreadBuffer& thread) {
-    return thread.losses.dropped.load(std::memory_order_relaxed) % 1024 == 0;
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {

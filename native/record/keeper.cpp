@@ -23,21 +23,22 @@ namespace {
 
 constexpr auto keeper_linger = std::chrono::milliseconds(100);
 
+// A thread's first exception needs memory of the C++ runtime's own, without which the C library ends the
+// program. So those who can do without memory ask first, in a way that throws nothing.
+bool has_memory_to_spare() noexcept {
+    constexpr size_t enough = 512 * 1024;
+    void* volatile probe = std::malloc(enough);  // or a compiler may leave both calls out
+    const bool is_there = probe != nullptr;
+    std::free(probe);
+    return is_there;
+}
+
 }  // namespace
 
 void populate(std::byte* memory, size_t bytes) {
     if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) return;
     // Before Linux 5.14: touch each page. Nobody else sees this memory yet.
     for (size_t at = 0; at < bytes; at += 4096) reinterpret_cast<volatile char*>(memory)[at] = 0;
-}
-
-// A thread's first exception needs memory of the C++ runtime's own, without which the C library ends the
-// program. So those who can do without memory ask first, in a way that throws nothing.
-bool has_memory_to_spare() noexcept {
-    constexpr size_t enough = 512 * 1024;
-    void* probe = std::malloc(enough);
-    std::free(probe);
-    return probe != nullptr;
 }
 
 std::unique_ptr<Segment> SlabPool::map_segment_or_none(size_t bytes) {

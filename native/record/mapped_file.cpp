@@ -79,8 +79,8 @@ bool copy_slab(const std::byte* slab, std::byte* copy) {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-    const int descriptor =
-        open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would be waited for
+    // A pipe would be waited for.
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) fail_with_errno("cannot open", path);
     struct stat info{};
     fstat(descriptor, &info);

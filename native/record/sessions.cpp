@@ -1,7 +1,6 @@
 // Who records when: sessions begin and end, threads join and leave them, pauses come and go.
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <stdexcept>
 
 #include "record/losses.h"
