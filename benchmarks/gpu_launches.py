@@ -6,6 +6,7 @@ A loop of `x.add_(1)` on 64 elements, which is bound by launches; contenders tak
 from __future__ import annotations
 
 import ctypes
+import os
 import statistics
 import sys
 import time
@@ -20,15 +21,16 @@ OPERATIONS = 20_000
 ROUNDS = 7
 
 
+def _header_folders() -> list[Path]:
+    wheels = [Path(entry) / "nvidia" / "cu13" / "include" for entry in sys.path]
+    toolkits = [Path(home) / "include" for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
+    return [folder for folder in wheels + toolkits if folder.is_dir()]
+
+
 def _client() -> Any:
-    include = next(
-        folder
-        for entry in sys.path
-        for folder in [Path(entry) / "nvidia" / "cu13" / "include"]
-        if (folder / "cupti.h").exists()
-    )
     library = OUT / "cupti_client.so"
-    build(HERE / "cupti_client.c", library, "-fPIC", "-shared", f"-I{include}")
+    headers = [f"-I{folder}" for folder in _header_folders()]
+    build(HERE / "cupti_client.c", library, "-fPIC", "-shared", *headers)
     return ctypes.CDLL(str(library))
 
 
@@ -80,6 +82,7 @@ def _loop(torch: Any, x: Any, *, scoped: bool, operations: int) -> float:
 
 def run(*, quick: bool) -> str:
     """A table in Markdown: microseconds per operation, and what of that is added."""
+    os.environ.setdefault("TEARDOWN_CUPTI", "1")  # or torch keeps CUPTI from its first profile on
     import torch
 
     x = torch.zeros(64, device="cuda")

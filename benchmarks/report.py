@@ -3,6 +3,7 @@
 import datetime
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,8 @@ def cpu_model() -> str:
 
 def save(topic: str, text: str) -> Path:
     today = datetime.datetime.now(datetime.UTC).date()
-    path = RESULTS / f"{today}-{topic}.md"
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    path = RESULTS / f"{today}-{topic}-{python}.md"
     RESULTS.mkdir(exist_ok=True)
     path.write_text(f"{today}, {machine()}\n\n{text}\n")
     return path

@@ -20,11 +20,16 @@ if(KINETOGRAPH_CUPTI)
             HINTS ${cupti_wheel} $ENV{CUDA_HOME}/extras/CUPTI/include /usr/local/cuda/extras/CUPTI/include)
   find_path(KINETOGRAPH_CUDA_INCLUDE cuda_occupancy.h
             HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+  # What all of these include may be in another wheel, which torch does not bring.
+  find_path(KINETOGRAPH_CRT_INCLUDE crt/host_defines.h
+            HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+  set(KINETOGRAPH_CUDA_HEADERS ${KINETOGRAPH_CUPTI_INCLUDE} ${KINETOGRAPH_CUDA_INCLUDE} ${KINETOGRAPH_CRT_INCLUDE}
+      CACHE INTERNAL "folders")
 endif()
-if(KINETOGRAPH_CUPTI AND KINETOGRAPH_CUPTI_INCLUDE AND KINETOGRAPH_CUDA_INCLUDE)
+if(KINETOGRAPH_CUPTI AND KINETOGRAPH_CUPTI_INCLUDE AND KINETOGRAPH_CUDA_INCLUDE AND KINETOGRAPH_CRT_INCLUDE)
   try_compile(KINETOGRAPH_CUPTI_COMPILES ${CMAKE_CURRENT_BINARY_DIR}/cupti_headers
               ${CMAKE_CURRENT_SOURCE_DIR}/collect/cupti/headers_check.cpp
-              CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${KINETOGRAPH_CUPTI_INCLUDE};${KINETOGRAPH_CUDA_INCLUDE}"
+              CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${KINETOGRAPH_CUDA_HEADERS}"
               CXX_STANDARD 20)
 endif()
 if(KINETOGRAPH_CUPTI_COMPILES)
@@ -32,7 +37,7 @@ if(KINETOGRAPH_CUPTI_COMPILES)
     collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
     collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
     collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp)
-  target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUPTI_INCLUDE} ${KINETOGRAPH_CUDA_INCLUDE})
+  target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 else()
   message(STATUS "the headers of CUPTI 13 were not found: CUDA will not be recorded")
