@@ -38,8 +38,7 @@ void ToldRows::write(const record::ThreadRecording& teller, const Record& record
             metadata_[std::string(recording_.names(record.name))] = text_of(record);
             return;
         case RecordKind::note: {
-            const Window& window = recording_.window;
-            if (record.start < window.begin || record.start > window.end) return;
+            if (!is_of_this_session(record)) return;
             notes_[{std::string(recording_.names(record.name)), std::string(text_of(record))}] +=
                 record.correlation;
             return;
@@ -47,6 +46,12 @@ void ToldRows::write(const record::ThreadRecording& teller, const Record& record
         default:
             return;
     }
+}
+
+// A session file holds notes of its own session only, and a short ring ends before the last of them.
+bool ToldRows::is_of_this_session(const Record& note) const {
+    const Window& window = recording_.window;
+    return recording_.is_recovered || (note.start >= window.begin && note.start <= window.end);
 }
 
 bool ToldRows::wants(const record::ThreadRecording& teller, const Record& record, size_t struct_bytes,

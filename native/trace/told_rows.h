@@ -42,6 +42,7 @@ private:
     void write_work(const record::ThreadRecording& teller, const record::Record& record);
     void write_call(const record::ThreadRecording& teller, const record::Record& record);
     void write_work_args(size_t row, const record::Record& record, const record::DeviceWork& work);
+    bool is_of_this_session(const record::Record& note) const;
     bool wants(const record::ThreadRecording& teller, const record::Record& record, size_t struct_bytes,
                Clipped& clipped) const;
     std::string_view text_of(const record::Record& record) const;
