@@ -13,10 +13,10 @@ namespace kinetograph::bind {
 
 namespace {
 
-uint64_t start_cuda(bool synchronization, bool whole_graphs, bool crash_safe,
+uint64_t start_cuda(bool synchronization, bool memory, bool whole_graphs, bool crash_safe,
                     std::vector<std::string> libraries) {
     const WithoutGil unlocked;
-    return collect::start_cuda({synchronization, whole_graphs, crash_safe, std::move(libraries)});
+    return collect::start_cuda({synchronization, memory, whole_graphs, crash_safe, std::move(libraries)});
 }
 
 // May wait for the GPU, and CUPTI's callbacks for nobody.
@@ -40,7 +40,7 @@ nb::tuple cuda_status() {
 void bind_cuda(nb::module_& module) {
     // Now, and not in the first session: that may be one of a forked child, begun in a handler of the fork.
     collect::prepare_cuda();
-    module.def("start_cuda", &start_cuda, "synchronization"_a, "whole_graphs"_a, "crash_safe"_a,
+    module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "whole_graphs"_a, "crash_safe"_a,
                "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);

@@ -131,6 +131,19 @@ def test_waiting_is_for_those_who_ask(play: Play) -> None:
     assert "cuda_sync" not in result["without"]
 
 
+def test_memory_is_for_those_who_ask(play: Play, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    result = play("memory_is_for_those_who_ask", path)
+    changes = [event["args"] for event in result["events"] if event["name"] == "[memory]"]
+    assert [change["Bytes"] for change in changes] == [100, 20, -100]
+    assert [change["Total Allocated"] for change in changes] == [100, 120, 20]
+    assert result["averages"]["step"] == [0, 20]
+    assert result["averages"]["cudaMalloc"] == [120, 120]
+    assert result["without"] == 0
+    written = [event for event in json.loads(path.read_text())["traceEvents"] if event["name"] == "[memory]"]
+    assert [event["args"]["Device Id"] for event in written] == [0, 0, 0]
+
+
 def test_kernels_belong_to_the_scope_of_their_thread(play: Play) -> None:
     owners = play("threads_launch")["owners"]
     assert owners == {str(stream): [f"thread {stream}"] for stream in range(4)}

@@ -21,7 +21,8 @@ constexpr CUpti_ActivityKind always[] = {
     CUPTI_ACTIVITY_KIND_JIT,
 };
 constexpr CUpti_ActivityKind on_request_only[] = {
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
+    CUPTI_ACTIVITY_KIND_MEMORY_POOL, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 
 constexpr uint32_t runtime_begins[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000,
                                        CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000,
@@ -179,8 +180,12 @@ void Attachment::add_kinds(const WantedKinds& kinds) {
         cupti_.enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
         cupti_.enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
     }
+    if (kinds.memory && !enabled_.memory) {
+        cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY2);
+        cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+    }
     if (kinds.whole_graphs && !enabled_.whole_graphs) cupti_.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    enabled_ = {enabled_.synchronization || kinds.synchronization,
+    enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory,
                 enabled_.whole_graphs || kinds.whole_graphs};
 }
 

@@ -16,6 +16,7 @@ namespace kinetograph::collect::cupti {
 
 struct WantedKinds {
     bool synchronization = false;
+    bool memory = false;
     bool whole_graphs = false;
     bool operator==(const WantedKinds&) const = default;
 };

@@ -76,6 +76,7 @@ cupti::WantedKinds CudaCollector::wanted_kinds() const {
     cupti::WantedKinds kinds;
     for (const auto& [use, options] : uses_) {
         kinds.synchronization |= options.synchronization;
+        kinds.memory |= options.memory;
         kinds.whole_graphs |= options.whole_graphs;
     }
     return kinds;

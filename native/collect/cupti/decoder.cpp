@@ -17,7 +17,6 @@ using record::Record;
 using record::RecordKind;
 using record::ThreadBuffer;
 
-constexpr uint8_t cuda_device = 1;  // DeviceType::CUDA
 constexpr size_t most_events_known = 1'000'000;
 
 uint32_t intern(std::string_view text) {
@@ -87,6 +86,10 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             return add_overhead(thread, view<CUpti_ActivityOverhead3>(record, bytes));
         case CUPTI_ACTIVITY_KIND_JIT:
             return add_compilation(thread, view<CUpti_ActivityJit2>(record, bytes), bytes);
+        case CUPTI_ACTIVITY_KIND_MEMORY2:
+            return add_memory(thread, memory_of(view<CUpti_ActivityMemory4>(record, bytes)));
+        case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+            return add_memory(thread, memory_of(view<CUpti_ActivityMemoryPool3>(record, bytes)));
         case CUPTI_ACTIVITY_KIND_CONTEXT: {
             const auto context = view<CUpti_ActivityContext3>(record, bytes);
             devices_[context.contextId] = context.deviceId;
@@ -229,6 +232,15 @@ void RecordDecoder::add_compilation(ThreadBuffer& thread, const CUpti_ActivityJi
     append_call(thread, Category::overhead, jit.start, jit.end,
                 intern(compilation_name(jit.jitEntryType, jit.jitOperationType)), 0,
                 {int32_t(jit.threadId), 0, {}});
+}
+
+void RecordDecoder::add_memory(ThreadBuffer& thread, const ToldMemory& memory) {
+    if (memory.time == 0) return;
+    const uint64_t now = clock_.ticks(memory.time);
+    append_struct(thread,
+                  {now, now, intern("[memory]"), RecordKind::device_memory,
+                   uint8_t(Category::cpu_instant_event), 0, 0, 0, 0, memory.correlation},
+                  &memory.details, sizeof memory.details, {});
 }
 
 uint32_t RecordDecoder::device_of(uint32_t context) const {

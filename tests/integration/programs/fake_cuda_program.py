@@ -131,6 +131,27 @@ def waits_are_for_those_who_ask() -> dict[str, Any]:
     }
 
 
+def memory_is_for_those_who_ask() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    nothing = ctypes.c_uint64(0)
+    with (
+        kg.profile(activities=["cpu", "cuda"], profile_memory=True) as asks,
+        kg.profile(activities=["cpu", "cuda"]) as does_not,
+        kg.scope("step"),
+    ):
+        cuda.cupti.fake_allocate(ctypes.c_uint64(4096), ctypes.c_uint64(100), 0, nothing, nothing)
+        cuda.cupti.fake_allocate(ctypes.c_uint64(8192), ctypes.c_uint64(20), 0, nothing, nothing)
+        cuda.cupti.fake_free(ctypes.c_uint64(4096), ctypes.c_uint64(100), 0, nothing, nothing)
+    asks.export_chrome_trace(sys.argv[2])
+    averages = {
+        row.key: [row.self_device_memory_usage, row.device_memory_usage] for row in asks.key_averages()
+    }
+    without = sum(event.name == "[memory]" for event in does_not.events())
+    return {**summary(asks.trace), "averages": averages, "without": without}
+
+
 def threads_launch() -> dict[str, Any]:
     import kinetograph as kg
 
