@@ -30,6 +30,16 @@ void stop_cuda(uint64_t use) {
     collect::stop_cuda(use);
 }
 
+uint64_t push_external_id(int kind, uint64_t id) {
+    const WithoutGil unlocked;
+    return collect::push_external_id(collect::ExternalId(kind), id);
+}
+
+void pop_external_id(int kind, uint64_t pushed) {
+    const WithoutGil unlocked;
+    collect::pop_external_id(collect::ExternalId(kind), pushed);
+}
+
 nb::tuple cuda_status() {
     const collect::CudaStatus status = collect::cuda_status();
     return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
@@ -44,6 +54,8 @@ void bind_cuda(nb::module_& module) {
                "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
+    module.def("push_external_id", &push_external_id, "kind"_a, "id"_a);
+    module.def("pop_external_id", &pop_external_id, "kind"_a, "pushed"_a);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
 }

@@ -92,7 +92,10 @@ void ToldRows::write_call(const record::ThreadRecording& teller, const Record& r
     const size_t row = rows_.add_row();
     rows_.write_row(row, track_of_(call.tid), clipped, rows_.name(record.name));
     rows_.trace().category[row] = record.category;
-    rows_.write_members(row, call.members);
+    if (record.payload * sizeof record > sizeof call)
+        rows_.write_payload(row, record, sizeof call);
+    else
+        rows_.write_members(row, call.members);
     rows_.write_correlation(row, record.correlation);
 }
 

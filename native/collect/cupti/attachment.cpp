@@ -16,9 +16,10 @@ std::atomic<Attachment*> current{nullptr};
 constexpr uint32_t first_safe_to_finalize = 24;  // CUDA 12.6
 
 constexpr CUpti_ActivityKind always[] = {
-    CUPTI_ACTIVITY_KIND_MEMCPY,  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,  CUPTI_ACTIVITY_KIND_OVERHEAD,
-    CUPTI_ACTIVITY_KIND_JIT,
+    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_JIT,    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 };
 constexpr CUpti_ActivityKind on_request_only[] = {
     CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
@@ -105,6 +106,7 @@ void Attachment::let_go() {
     is_leaving_.store(false, std::memory_order_relaxed);
     cupti_.finalize();
     subscriber_ = nullptr;
+    life_ = 0;
 }
 
 // ---- attaching
@@ -126,6 +128,7 @@ std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& call
         disable_all();
         cupti_.unsubscribe(subscriber_);
         subscriber_ = nullptr;
+        life_ = 0;
     }
     return reason;
 }
@@ -136,6 +139,7 @@ std::string Attachment::subscribe() {
         cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS)
         return {};
     const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, this);
+    life_ = result == CUPTI_SUCCESS ? ++lives_ : 0;
     if (result == CUPTI_SUCCESS) return {};
     subscriber_ = nullptr;
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
@@ -215,6 +219,15 @@ bool Attachment::flush(bool all) {
     return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
 }
 
+void Attachment::push_external_id(CUpti_ExternalCorrelationKind kind, uint64_t id) const {
+    if (cupti_.push_external_id) cupti_.push_external_id(kind, id);
+}
+
+void Attachment::pop_external_id(CUpti_ExternalCorrelationKind kind) const {
+    uint64_t popped = 0;
+    if (cupti_.pop_external_id) cupti_.pop_external_id(kind, &popped);
+}
+
 // ---- leaving
 
 void Attachment::detach() {
@@ -230,6 +243,7 @@ void Attachment::detach() {
 
 void Attachment::give_up() {
     is_attached_ = false;
+    life_ = 0;
     buffers_.abandon_outstanding();
 }
 

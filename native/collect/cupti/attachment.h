@@ -43,6 +43,12 @@ public:
     // Another tool has taken our place: touch nothing of CUPTI.
     void give_up();
 
+    // Which taking up of CUPTI this is, from 1 on; 0 while there is none. Ids that were pushed to one are
+    // unknown to the next.
+    uint64_t life() const { return life_; }
+    void push_external_id(CUpti_ExternalCorrelationKind kind, uint64_t id) const;
+    void pop_external_id(CUpti_ExternalCorrelationKind kind) const;
+
     // Whether a capture is under way that began while we were attached.
     bool is_capturing() const;
     // Records that CUPTI lost for want of buffers, since the last time this was asked.
@@ -70,6 +76,7 @@ private:
     WantedKinds enabled_;
     bool is_attached_ = false;
     bool uses_ticks_ = false;
+    uint64_t life_ = 0, lives_ = 0;
     std::atomic<bool> is_leaving_{false};
     std::atomic<uint64_t> dropped_{0};
     // The runtime's calls are made of the driver's, so that a capture may be seen in both.

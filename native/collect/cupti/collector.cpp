@@ -33,12 +33,20 @@ constexpr std::string_view still_running =
 constexpr std::string_view not_waited =
     "a stream was being captured at the end, so that GPU work still running then is not here";
 
+// The two that Kineto uses.
+CUpti_ExternalCorrelationKind cuptis_kind(ExternalId kind) {
+    return kind == ExternalId::users ? CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1
+                                     : CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+}
+
 // One per process. Never destroyed, since CUPTI may call back until the very end.
 class CudaCollector {
 public:
     uint64_t start(const CudaOptions& options);
     void flush(bool may_wait);
     void stop(uint64_t use);
+    uint64_t push(ExternalId kind, uint64_t id);
+    void pop(ExternalId kind, uint64_t pushed);
     CudaStatus status();
 
     std::mutex& mutex() { return mutex_; }
@@ -200,6 +208,20 @@ void CudaCollector::stop(uint64_t use) {
     thread_.reset();
 }
 
+uint64_t CudaCollector::push(ExternalId kind, uint64_t id) {
+    std::lock_guard lock(mutex_);
+    if (state_ != CudaState::attached) return 0;
+    attachment_->push_external_id(cuptis_kind(kind), id);
+    return attachment_->life();
+}
+
+// Also after the session: CUPTI remembers it for as long as it lives.
+void CudaCollector::pop(ExternalId kind, uint64_t pushed) {
+    std::lock_guard lock(mutex_);
+    if (pushed != 0 && attachment_ && attachment_->life() == pushed)
+        attachment_->pop_external_id(cuptis_kind(kind));
+}
+
 CudaStatus CudaCollector::status() {
     std::lock_guard lock(mutex_);
     CudaStatus status{state_, reason_, {}, 0, 0};
@@ -237,6 +259,16 @@ void flush_cuda(bool may_wait) {
 void stop_cuda(uint64_t use) {
     prepare_cuda();
     collector->stop(use);
+}
+
+uint64_t push_external_id(ExternalId kind, uint64_t id) {
+    prepare_cuda();
+    return collector->push(kind, id);
+}
+
+void pop_external_id(ExternalId kind, uint64_t pushed) {
+    prepare_cuda();
+    collector->pop(kind, pushed);
 }
 
 CudaStatus cuda_status() {

@@ -47,6 +47,13 @@ KINETOGRAPH_API void flush_cuda(bool may_wait);
 // The last one detaches. Flush before the session stops, then call this.
 KINETOGRAPH_API void stop_cuda(uint64_t use);
 
+// Ids that the calling thread gives to the calls it makes from now on; they become arguments of those calls.
+// Numbers reach Python.
+enum class ExternalId : int { operators = 0, users = 1 };
+// 0 where CUDA is not being recorded. Else for the pop, which does nothing if CUPTI was let go of in between.
+KINETOGRAPH_API uint64_t push_external_id(ExternalId kind, uint64_t id);
+KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
+
 KINETOGRAPH_API CudaStatus cuda_status();
 // Whether the driver is loaded into this process.
 KINETOGRAPH_API bool cuda_is_mapped();

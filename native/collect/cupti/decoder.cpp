@@ -86,6 +86,8 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             return add_overhead(thread, view<CUpti_ActivityOverhead3>(record, bytes));
         case CUPTI_ACTIVITY_KIND_JIT:
             return add_compilation(thread, view<CUpti_ActivityJit2>(record, bytes), bytes);
+        case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+            return external_ids_.see(view<CUpti_ActivityExternalCorrelation>(record, bytes));
         case CUPTI_ACTIVITY_KIND_MEMORY2:
             return add_memory(thread, memory_of(view<CUpti_ActivityMemory4>(record, bytes)));
         case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
@@ -170,11 +172,13 @@ void RecordDecoder::add_call(ThreadBuffer& thread, const CUpti_ActivityAPI& call
     const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
     if (!is_runtime && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
         synchronizations_.fetch_add(1, std::memory_order_relaxed);
+    std::string ids = external_ids_.take(call.correlationId);
     if (!(is_runtime ? wanted_.wants_runtime(call.cbid) : wanted_.wants_driver(call.cbid))) return;
+    if (!ids.empty()) ids = Members().add("cbid", call.cbid).text() + "," + ids;
     const auto domain = is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
     append_call(thread, is_runtime ? Category::cuda_runtime : Category::cuda_driver, call.start, call.end,
                 shapes_.call_name(domain, call.cbid), call.correlationId,
-                {int32_t(call.threadId), shapes_.call(call.cbid), {}});
+                {int32_t(call.threadId), shapes_.call(call.cbid), {}}, ids);
 }
 
 void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync) {
@@ -263,12 +267,13 @@ void RecordDecoder::append_work(ThreadBuffer& thread, const Work& work) {
 }
 
 void RecordDecoder::append_call(ThreadBuffer& thread, Category category, uint64_t start, uint64_t end,
-                                uint32_t name, uint32_t correlation, const record::ThreadSpan& details) {
+                                uint32_t name, uint32_t correlation, const record::ThreadSpan& details,
+                                std::string_view own_members) {
     if (start == 0 || end == 0) return;
     append_struct(thread,
                   {clock_.ticks(start), clock_.ticks(end), name, RecordKind::thread_span, uint8_t(category),
                    0, 0, 0, 0, correlation},
-                  &details, sizeof details, {});
+                  &details, sizeof details, own_members);
 }
 
 void tell_metadata(ThreadBuffer& thread, std::string_view key, std::string_view json) {

@@ -13,6 +13,7 @@
 #include "collect/cupti/buffers.h"
 #include "collect/cupti/calls.h"
 #include "collect/cupti/clock_map.h"
+#include "collect/cupti/external_ids.h"
 #include "collect/cupti/memory.h"
 #include "collect/cupti/record_sizes.h"
 #include "collect/cupti/shapes.h"
@@ -65,7 +66,8 @@ private:
     void add_memory(record::ThreadBuffer& thread, const ToldMemory& memory);
     void append_work(record::ThreadBuffer& thread, const Work& work);
     void append_call(record::ThreadBuffer& thread, record::Category category, uint64_t start, uint64_t end,
-                     uint32_t name, uint32_t correlation, const record::ThreadSpan& details);
+                     uint32_t name, uint32_t correlation, const record::ThreadSpan& details,
+                     std::string_view own_members = {});
     uint32_t device_of(uint32_t context) const;
 
     const Cupti& cupti_;
@@ -73,6 +75,7 @@ private:
     WantedCalls wanted_;
     Shapes shapes_;
     ClockMap clock_;
+    ExternalIds external_ids_;
     std::unordered_map<uint32_t, uint32_t> devices_;    // of contexts
     std::unordered_map<uint64_t, EventRecord> events_;  // by context and event
     std::atomic<uint64_t> last_tick_{0};

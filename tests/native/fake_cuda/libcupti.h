@@ -31,6 +31,9 @@ uint32_t make_call(uint32_t runtime_callback, const std::function<void(uint32_t 
 // As long as the version it pretends to be has it.
 void add_record(const void* record, size_t bytes);
 
+// Records of the ids that this thread has pushed, in front of that of a call.
+void add_external_ids(uint32_t correlation);
+
 // Hands the buffer that is being filled to the client.
 void complete_buffer();
 CUptiResult next_record(uint8_t* buffer, size_t valid, CUpti_Activity** record);

@@ -98,7 +98,10 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     api.correlationId = correlation;
     work(correlation);
     api.end = now();
-    if (!is_silenced(is_driver, callback)) add(api);
+    if (!is_silenced(is_driver, callback)) {
+        add_external_ids(correlation);
+        add(api);
+    }
     call_back(domain, callback, CUPTI_API_EXIT);
     return correlation;
 }
