@@ -131,6 +131,10 @@ def test_waiting_is_for_those_who_ask(play: Play) -> None:
     assert "cuda_sync" not in result["without"]
 
 
+def test_a_graph_is_its_nodes_or_one_event(play: Play) -> None:
+    assert play("whole_graphs") == {"nodes": 3, "launches": 1}
+
+
 def test_memory_is_for_those_who_ask(play: Play, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     result = play("memory_is_for_those_who_ask", path)

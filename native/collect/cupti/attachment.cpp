@@ -188,9 +188,10 @@ void Attachment::add_kinds(const WantedKinds& kinds) {
         cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY2);
         cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
     }
-    if (kinds.whole_graphs && !enabled_.whole_graphs) cupti_.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    if (kinds.whole_graphs != enabled_.whole_graphs)
+        (kinds.whole_graphs ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory,
-                enabled_.whole_graphs || kinds.whole_graphs};
+                kinds.whole_graphs};
 }
 
 void Attachment::disable_all() {

@@ -1,6 +1,7 @@
 #include "collect/cupti/decoder.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "collect/cupti/members.h"
 #include "collect/cupti/record_names.h"
@@ -157,14 +158,17 @@ void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& s
 
 // One launch of a whole graph, where nodes are not recorded one by one.
 void RecordDecoder::add_graph(ThreadBuffer& thread, const CUpti_ActivityGraphTrace2& graph) {
-    const uint32_t members =
-        shapes_.place(place_key(graph.deviceId, graph.contextId, graph.streamId, graph.graphId, 0));
+    // One that begins on the host has no device there.
+    const bool on_host = graph.deviceId == uint32_t(INT_MAX);
+    const uint32_t device = on_host ? graph.endDeviceId : graph.deviceId;
+    const uint32_t context = on_host ? graph.endContextId : graph.contextId;
+    const uint32_t members = shapes_.place(place_key(device, context, graph.streamId, graph.graphId, 0));
     append_work(thread, {graph.start,
                          graph.end,
                          intern("CUDA Graph"),
                          Category::kernel,
                          graph.correlationId,
-                         {place_of(graph.deviceId, graph.streamId), 0, members, 0},
+                         {place_of(device, graph.streamId), 0, members, 0},
                          {}});
 }
 

@@ -326,6 +326,7 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse:
     return CudaUse(
         synchronization=config.experimental_config.enable_cuda_sync_events,
         memory=config.profile_memory,
+        whole_graphs=config.experimental_config.cuda_graphs == "launches",
         crash_safe=config.recording.crash_safe,
     )
 

@@ -131,6 +131,19 @@ def waits_are_for_those_who_ask() -> dict[str, Any]:
     }
 
 
+def whole_graphs() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    counts = {}
+    for wanted in ("nodes", "launches"):
+        asks = kg.ExperimentalConfig(cuda_graphs=wanted)
+        with kg.profile(activities=["cuda"], experimental_config=asks) as p:
+            cuda.cupti.fake_launch_graph(5, 3, 7)
+        counts[wanted] = sum(event.category == "kernel" for event in p.events())
+    return counts
+
+
 def memory_is_for_those_who_ask() -> dict[str, Any]:
     import kinetograph as kg
 
