@@ -36,7 +36,7 @@ if(KINETOGRAPH_CUPTI_COMPILES)
   target_sources(kinetograph PRIVATE
     collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
     collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
-    collect/cupti/memory.cpp collect/cupti/external_ids.cpp
+    collect/cupti/memory.cpp collect/cupti/external_ids.cpp collect/cupti/collectives.cpp
     collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp)
   target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})

@@ -105,13 +105,15 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
 
 void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel) {
     devices_[kernel.contextId] = kernel.deviceId;
-    append_work(thread, {kernel.start,
-                         kernel.end,
-                         shapes_.kernel_name(kernel.name),
-                         Category::kernel,
-                         kernel.correlationId,
-                         {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel), 0},
-                         {}});
+    const auto [name, collective] = shapes_.kernel_name(kernel.name);
+    append_work(thread,
+                {kernel.start,
+                 kernel.end,
+                 name,
+                 Category::kernel,
+                 kernel.correlationId,
+                 {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel, collective), 0},
+                 {}});
 }
 
 void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy) {
