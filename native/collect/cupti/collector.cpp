@@ -81,7 +81,7 @@ private:
     std::unique_ptr<Attachment> attachment_;
     std::unique_ptr<DecoderThread> thread_;
     std::string properties_;
-    int driver_version_ = 0;
+    int driver_version_ = 0, runtime_version_ = 0;
 };
 
 CudaCollector* collector = nullptr;
@@ -141,6 +141,8 @@ int CudaCollector::look_around() {
 void CudaCollector::try_to_attach() {
     try {
         if (!cupti_) open();
+        // Now, or the call would be recorded.
+        if (runtime_version_ == 0) runtime_version_ = cupti::runtime_version();
         reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
     } catch (const std::exception& error) {
         reason_ = error.what();
@@ -202,6 +204,8 @@ void CudaCollector::tell_how_it_went(bool waited) {
         cupti::tell_metadata(thread, "deviceProperties", properties_);
         cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
         cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
+        if (runtime_version_ != 0)
+            cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
     });
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
