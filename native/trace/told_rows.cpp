@@ -90,7 +90,7 @@ void ToldRows::write_call(const record::ThreadRecording& teller, const Record& r
     if (!wants(teller, record, sizeof call, clipped)) return;
     std::memcpy(&call, record.payload_bytes(), sizeof call);
     const size_t row = rows_.add_row();
-    rows_.write_row(row, track_of_(call.tid), clipped, rows_.name(record.name));
+    rows_.write_row(row, track_of_(call.tid, record.start), clipped, rows_.name(record.name));
     rows_.trace().category[row] = record.category;
     if (record.payload * sizeof record > sizeof call)
         rows_.write_payload(row, record, sizeof call);
@@ -107,7 +107,7 @@ void ToldRows::see_memory(const record::ThreadRecording& teller, const Record& r
 }
 
 void ToldRows::write_memory() {
-    memory_.write([this] { return track_of_(int32_t(recording_.pid)); });
+    memory_.write([this] { return track_of_(int32_t(recording_.pid), 0); });
 }
 
 std::string_view ToldRows::text_of(const Record& record) const {

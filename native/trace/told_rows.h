@@ -23,9 +23,11 @@ inline bool is_told(record::RecordKind kind) {
 
 class ToldRows {
 public:
-    // `track_of` gives the track of a thread, and makes one for a thread that recorded nothing itself.
+    // `track_of` gives the track of what a thread ran at a time, and makes one for a thread that recorded
+    // nothing itself.
     ToldRows(const record::Recording& recording, const BuildOptions& options, const EventFilter& filter,
-             RowWriter& rows, DeviceRows& device_rows, std::function<uint32_t(int32_t tid)> track_of)
+             RowWriter& rows, DeviceRows& device_rows,
+             std::function<uint32_t(int32_t tid, uint64_t tick)> track_of)
         : recording_(recording),
           options_(options),
           filter_(filter),
@@ -56,7 +58,7 @@ private:
     const EventFilter& filter_;
     RowWriter& rows_;
     DeviceRows& device_rows_;
-    const std::function<uint32_t(int32_t)> track_of_;
+    const std::function<uint32_t(int32_t, uint64_t)> track_of_;
     DeviceMemoryRows memory_;
     bool has_device_work_ = false;
     std::map<std::string, std::string> metadata_;

@@ -153,6 +153,16 @@ def test_kernels_belong_to_the_scope_of_their_thread(play: Play) -> None:
     assert owners == {str(stream): [f"thread {stream}"] for stream in range(4)}
 
 
+def test_kernels_belong_to_the_scope_of_their_task(play: Play) -> None:
+    owners = play("tasks_launch")
+    assert owners.pop("loop") == "loop"
+    assert owners == {
+        f"{task} {what}": task if what.startswith(("begins", "after")) else f"{task} {what}"
+        for task in ("a", "b")
+        for what in ("begins", "part 0", "after part 0", "part 1", "after part 1")
+    }
+
+
 def test_nothing_is_kept_of_a_pause(play: Play) -> None:
     assert play("paused_while_launching") == {"kernels": ["kept", "kept again"]}
 

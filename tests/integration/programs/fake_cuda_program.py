@@ -165,6 +165,43 @@ def memory_is_for_those_who_ask() -> dict[str, Any]:
     return {**summary(asks.trace), "averages": averages, "without": without}
 
 
+def tasks_launch() -> dict[str, Any]:
+    import asyncio
+
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+
+    async def task(name: str, turns: list[asyncio.Event]) -> None:
+        with kg.scope(name):
+            cuda.launch(f"{name} begins")
+            for number, turn in enumerate(turns):
+                await turn.wait()
+                turn.clear()
+                with kg.scope(f"{name} part {number}"):
+                    cuda.launch(f"{name} part {number}")
+                cuda.launch(f"{name} after part {number}")
+
+    async def main() -> None:
+        first, second = asyncio.Event(), asyncio.Event()
+        tasks = [
+            asyncio.create_task(task("a", [first, first])),
+            asyncio.create_task(task("b", [second, second])),
+        ]
+        for turn in (second, first, first, second):
+            await asyncio.sleep(0)
+            turn.set()
+            while turn.is_set():
+                await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("loop"):
+        asyncio.run(main())
+        cuda.launch("loop")
+    kernels = [event for event in p.events() if event.category == "kernel"]
+    return {kernel.name: kernel.linked.name if kernel.linked else "" for kernel in kernels}
+
+
 def threads_launch() -> dict[str, Any]:
     import kinetograph as kg
 
