@@ -53,6 +53,13 @@ TEST(a_kernel_and_its_launch_are_in_the_trace_and_tied_to_the_scope) {
     CHECK(trace.start_ns[kernel] >= trace.start_ns[call]);
 }
 
+TEST(a_kernel_that_was_not_mangled_keeps_its_name) {
+    CudaSession session;
+    cuda().launch("f");
+    const Trace trace = session.stop();
+    CHECK(name_of(trace, rows_of(trace, Category::kernel).at(0)) == "f");
+}
+
 TEST(arguments_of_a_kernel_are_kinetos) {
     CudaSession session;
     cuda().launch("k");

@@ -53,6 +53,9 @@ void add_graph(Members& members, uint32_t graph, uint64_t node) {
 }  // namespace
 
 std::string demangled(const char* name) {
+    // The rest are plain names, as those of Triton, some of which the demangler would take for types: f is
+    // float.
+    if (!std::string_view(name).starts_with("_Z")) return name;
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(
         abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
