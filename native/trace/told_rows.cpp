@@ -34,6 +34,8 @@ void ToldRows::write(const record::ThreadRecording& teller, const Record& record
             return write_work(teller, record);
         case RecordKind::thread_span:
             return write_call(teller, record);
+        case RecordKind::device_memory:
+            return see_memory(teller, record);
         case RecordKind::metadata:
             metadata_[std::string(recording_.names(record.name))] = text_of(record);
             return;
@@ -93,10 +95,24 @@ void ToldRows::write_call(const record::ThreadRecording& teller, const Record& r
     if (!wants(teller, record, sizeof call, clipped)) return;
     std::memcpy(&call, record.payload_bytes(), sizeof call);
     const size_t row = rows_.add_row();
-    rows_.write_row(row, track_of_(call.tid), clipped, rows_.name(record.name));
+    rows_.write_row(row, track_of_(call.tid, record.start), clipped, rows_.name(record.name));
     rows_.trace().category[row] = record.category;
-    rows_.write_members(row, call.members);
+    if (record.payload * sizeof record > sizeof call)
+        rows_.write_payload(row, record, sizeof call);
+    else
+        rows_.write_members(row, call.members);
     rows_.write_correlation(row, record.correlation);
+}
+
+void ToldRows::see_memory(const record::ThreadRecording& teller, const Record& record) {
+    Clipped clipped;
+    if (options_.wanted.device_memory && record.payload * sizeof record >= sizeof(record::DeviceMemory) &&
+        clip(record.start, record.start, 0, teller.windows, clipped))
+        memory_.see(record);
+}
+
+void ToldRows::write_memory() {
+    memory_.write([this] { return track_of_(int32_t(recording_.pid), 0); });
 }
 
 std::string_view ToldRows::text_of(const Record& record) const {

@@ -186,6 +186,7 @@ class Session:
             samples=self._wants_samples,
             device_work=self._cuda is not None,
             device_waits=self._cuda is not None and self._cuda.synchronization,
+            device_memory=self._cuda is not None and self._cuda.memory,
             functions=self._calls is not None and (self._calls.traces or self._calls.samples),
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
@@ -324,6 +325,8 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse:
 
     return CudaUse(
         synchronization=config.experimental_config.enable_cuda_sync_events,
+        memory=config.profile_memory,
+        whole_graphs=config.experimental_config.cuda_graphs == "launches",
         crash_safe=config.recording.crash_safe,
     )
 
