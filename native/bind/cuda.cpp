@@ -13,10 +13,9 @@ namespace kinetograph::bind {
 
 namespace {
 
-uint64_t start_cuda(bool synchronization, bool memory, bool whole_graphs, bool crash_safe,
-                    std::vector<std::string> libraries) {
+uint64_t start_cuda(bool synchronization, bool memory, bool crash_safe, std::vector<std::string> libraries) {
     const WithoutGil unlocked;
-    return collect::start_cuda({synchronization, memory, whole_graphs, crash_safe, std::move(libraries)});
+    return collect::start_cuda({synchronization, memory, crash_safe, std::move(libraries)});
 }
 
 // May wait for the GPU, and CUPTI's callbacks for nobody.
@@ -50,8 +49,7 @@ nb::tuple cuda_status() {
 void bind_cuda(nb::module_& module) {
     // Now, and not in the first session: that may be one of a forked child, begun in a handler of the fork.
     collect::prepare_cuda();
-    module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "whole_graphs"_a, "crash_safe"_a,
-               "libraries"_a);
+    module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a, "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
     module.def("push_external_id", &push_external_id, "kind"_a, "id"_a);

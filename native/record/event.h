@@ -163,13 +163,18 @@ static_assert(sizeof(DevicePlace) == 16);
 // Waiting for stream n is told of resource n + this.
 inline constexpr int64_t first_sync_resource = 1'000'000;
 
+enum WorkFlags : uint32_t {
+    work_has_bytes = 1,
+    work_of_graph = 2,  // a node of a graph; all nodes of one launch have the same correlation id
+};
+
 // What a device did. `members` is the name id of a text: JSON members of its arguments, which all work of the
 // same shape shares, so that a kernel that runs a million times is spelled once.
 struct DeviceWork {
     DevicePlace place;
     uint64_t bytes;  // moved or set
     uint32_t members;
-    uint32_t has_bytes;
+    uint32_t flags;  // WorkFlags
 };
 static_assert(sizeof(DeviceWork) == 32);
 

@@ -59,7 +59,7 @@ public:
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
         for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
         for (const ThreadRecording* teller : tellers_) add_told(*teller);
-        told_.write_memory();
+        told_.write_gathered();
         needs_sort_ |= write_pauses(recording_, next_made_up_tid_, rows_);
         if (needs_sort_) sort_events(trace_);
         if (told_.has_device_work()) tie_device_work();

@@ -70,19 +70,21 @@ void ToldRows::write_work(const record::ThreadRecording& teller, const Record& r
     Clipped clipped;
     if (!wants(teller, record, sizeof work, clipped)) return;
     std::memcpy(&work, record.payload_bytes(), sizeof work);
+    has_device_work_ = true;
+    if (options_.wanted.whole_graphs && (work.flags & record::work_of_graph) != 0)
+        return graphs_.see(record, work);
     const size_t row = rows_.add_row();
     rows_.write_row(row, device_rows_.track(work.place), {record.start, record.last_tick(), 0},
                     rows_.name(record.name));
     rows_.trace().category[row] = record.category;
     write_work_args(row, record, work);
     rows_.write_correlation(row, record.correlation);
-    has_device_work_ = true;
 }
 
 void ToldRows::write_work_args(size_t row, const Record& record, const record::DeviceWork& work) {
     if (record.payload * sizeof record > sizeof work) return rows_.write_payload(row, record, sizeof work);
     rows_.write_members(row, work.members);
-    if (!work.has_bytes) return;
+    if (!(work.flags & record::work_has_bytes)) return;
     std::string text(rows_.trace().args_of(row));
     text += (text.empty() ? "\"bytes\":" : ",\"bytes\":") + std::to_string(work.bytes);
     text += ",\"memory bandwidth (GB/s)\":" + bandwidth(work.bytes, rows_.trace().duration_ns[row]);
@@ -111,7 +113,8 @@ void ToldRows::see_memory(const record::ThreadRecording& teller, const Record& r
         memory_.see(record);
 }
 
-void ToldRows::write_memory() {
+void ToldRows::write_gathered() {
+    graphs_.write();
     memory_.write([this] { return track_of_(int32_t(recording_.pid), 0); });
 }
 

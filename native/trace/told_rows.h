@@ -13,6 +13,7 @@
 #include "trace/device_memory.h"
 #include "trace/device_rows.h"
 #include "trace/event_filter.h"
+#include "trace/graph_launches.h"
 #include "trace/row_writer.h"
 
 namespace kinetograph::trace {
@@ -34,13 +35,14 @@ public:
           rows_(rows),
           device_rows_(device_rows),
           track_of_(std::move(track_of)),
-          memory_(rows) {}
+          memory_(rows),
+          graphs_(rows, device_rows) {}
 
     // In any order; whoever calls sorts at the end.
     void write(const record::ThreadRecording& teller, const record::Record& record);
     bool has_device_work() const { return has_device_work_; }
     // After the last record, and before rows are sorted.
-    void write_memory();
+    void write_gathered();
     // After the last record: metadata and notes go into the trace.
     void finish();
 
@@ -61,6 +63,7 @@ private:
     DeviceRows& device_rows_;
     const std::function<uint32_t(int32_t, uint64_t)> track_of_;
     DeviceMemoryRows memory_;
+    GraphLaunches graphs_;
     bool has_device_work_ = false;
     std::map<std::string, std::string> metadata_;
     std::map<std::pair<std::string, std::string>, uint64_t> notes_;  // how often, or 0

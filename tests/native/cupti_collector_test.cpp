@@ -134,16 +134,6 @@ TEST(nodes_of_a_graph_are_tied_to_its_launch) {
     }
 }
 
-TEST(a_graph_is_one_event_where_asked) {
-    collect::CudaOptions options;
-    options.whole_graphs = true;
-    CudaSession session(options);
-    cuda().call<decltype(fake_launch_graph)>("fake_launch_graph", 5, 3, 7);
-    const Trace trace = session.stop();
-    CHECK(count(trace, Category::kernel) == 1);
-    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
-}
-
 TEST(waiting_is_recorded_where_asked) {
     collect::CudaOptions options;
     options.synchronization = true;

@@ -1,4 +1,7 @@
 // CUDA graphs: an event for each node, or one for each launch.
+#include <string>
+#include <vector>
+
 #include <cupti.h>
 
 #include "check.h"
@@ -9,61 +12,50 @@ using namespace kinetograph::test;
 
 namespace {
 
-collect::CudaOptions whole_graphs() {
-    collect::CudaOptions options;
-    options.whole_graphs = true;
+trace::BuildOptions whole_graphs() {
+    trace::BuildOptions options;
+    options.wanted.whole_graphs = true;
     return options;
 }
 
-void launch_graph() {
-    cuda().call<decltype(fake_launch_graph)>("fake_launch_graph", 5, 3, 7);
-}
-
-bool tells_of_both(const Trace& trace) {
-    return has_note(trace, "both got nodes");
+void launch_graph(uint32_t graph = 5) {
+    cuda().call<decltype(fake_launch_graph)>("fake_launch_graph", graph, 3, 7);
 }
 
 }  // namespace
 
-TEST(a_launch_is_one_event_tied_to_the_scope_around_it) {
-    CudaSession session(whole_graphs());
+TEST(a_launch_is_one_event_over_its_nodes_tied_to_the_scope_around_it) {
+    CudaSession session;
     scope("replay", [] { launch_graph(); });
-    const Trace trace = session.stop();
+    const Trace trace = session.stop(true, whole_graphs());
     const std::vector<size_t> graphs = rows_of(trace, Category::kernel);
     CHECK(graphs.size() == 1 && name_of(trace, graphs[0]) == "CUDA Graph");
-    CHECK(row_args(trace, graphs[0]).find("\"graph id\":5,") != std::string::npos);
+    CHECK(row_args(trace, graphs[0]) ==
+          "\"device\":0,\"context\":1,\"stream\":7,\"graph id\":5,\"graph nodes\":3");
+    CHECK(trace.tracks[trace.track[graphs[0]]].tid == "7");
     CHECK(trace.link[graphs[0]] == int32_t(rows_of(trace, Category::user_annotation).at(0)));
-    CHECK(!tells_of_both(trace));
+    const size_t call = rows_of(trace, Category::cuda_runtime).at(0);
+    CHECK(trace.correlation[graphs[0]] == trace.correlation[call]);
+    CHECK(trace.start_ns[graphs[0]] >= trace.start_ns[call] && trace.duration_ns[graphs[0]] > 0);
 }
 
-TEST(one_session_that_wants_nodes_gives_them_to_all_and_all_are_told) {
-    CudaSession launches(whole_graphs());
-    launch_graph();
-    CudaSession nodes;
-    launch_graph();
-    const Trace with_nodes = nodes.stop(), with_launches = launches.stop();
-    CHECK(count(with_nodes, Category::kernel) == 3);
-    CHECK(count(with_launches, Category::kernel) == 1 + 3);
-    CHECK(tells_of_both(with_nodes) && tells_of_both(with_launches));
+TEST(each_launch_is_an_event_of_its_own_and_other_work_stays_as_it_is) {
+    CudaSession session;
+    launch_graph(5);
+    cuda().launch("k");
+    launch_graph(5);
+    launch_graph(6);
+    const Trace trace = session.stop(true, whole_graphs());
+    std::vector<std::string> names;
+    for (const size_t row : rows_of(trace, Category::kernel)) names.push_back(name_of(trace, row));
+    CHECK((names == std::vector<std::string>{"CUDA Graph", "k", "CUDA Graph", "CUDA Graph"}));
 }
 
-TEST(one_that_asks_for_launches_takes_no_nodes_from_another) {
-    CudaSession nodes;
-    CudaSession launches(whole_graphs());
-    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
+TEST(sessions_at_once_each_get_what_they_want) {
+    CudaSession launches, nodes;
     launch_graph();
-    CHECK(count(launches.stop(), Category::kernel) == 3);
     CHECK(count(nodes.stop(), Category::kernel) == 3);
-}
-
-TEST(sessions_one_after_the_other_get_what_each_wants) {
-    for (const bool whole : {true, false, true}) {
-        CudaSession session(whole ? whole_graphs() : collect::CudaOptions{});
-        launch_graph();
-        const Trace trace = session.stop();
-        CHECK(count(trace, Category::kernel) == (whole ? 1 : 3));
-        CHECK(!tells_of_both(trace));
-    }
+    CHECK(count(launches.stop(true, whole_graphs()), Category::kernel) == 1);
 }
 
 CHECK_MAIN

@@ -21,9 +21,11 @@ constexpr CUpti_ActivityKind always[] = {
     CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_OVERHEAD,
     CUPTI_ACTIVITY_KIND_JIT,    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 };
-constexpr CUpti_ActivityKind on_request_only[] = {
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
-    CUPTI_ACTIVITY_KIND_MEMORY_POOL, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+// Not GRAPH_TRACE, one record for each launch of a graph: with it libcupti 13.0 crashes where a graph is
+// launched that was made before. Nodes are put together where a trace is built.
+constexpr CUpti_ActivityKind on_request_only[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                                  CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
+                                                  CUPTI_ACTIVITY_KIND_MEMORY_POOL};
 
 constexpr uint32_t runtime_begins[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000,
                                        CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000,
@@ -188,10 +190,7 @@ void Attachment::add_kinds(const WantedKinds& kinds) {
         cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY2);
         cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
     }
-    if (kinds.whole_graphs != enabled_.whole_graphs)
-        (kinds.whole_graphs ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory,
-                kinds.whole_graphs};
+    enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory};
 }
 
 void Attachment::disable_all() {

@@ -17,7 +17,6 @@ namespace kinetograph::collect::cupti {
 struct WantedKinds {
     bool synchronization = false;
     bool memory = false;
-    bool whole_graphs = false;
     bool operator==(const WantedKinds&) const = default;
 };
 
@@ -32,7 +31,7 @@ public:
     // Empty, or the reason why not: then everything is as if it had not been tried.
     std::string attach(const WantedKinds& kinds, const WantedCalls& calls);
     bool is_attached() const { return is_attached_; }
-    // Asks for more than before; but whole graphs may be asked for no longer.
+    // Asks for more than before.
     void add_kinds(const WantedKinds& kinds);
 
     // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.

@@ -1,6 +1,5 @@
 #include "collect/cupti/collector.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,9 +30,6 @@ constexpr std::string_view taken_over =
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
-constexpr std::string_view nodes_for_all =
-    "of sessions that ran at once one wanted the nodes of CUDA graphs and another only launches; both got "
-    "nodes";
 constexpr std::string_view not_waited =
     "a stream was being captured at the end, so that GPU work still running then is not here";
 
@@ -57,7 +53,6 @@ public:
 
 private:
     cupti::WantedKinds wanted_kinds() const;
-    size_t count_whole_graphs() const;
     bool is_crash_safe() const;
     int look_around();
     void try_to_attach();
@@ -71,7 +66,6 @@ private:
     std::mutex flush_mutex_;  // one flush, start or stop at a time; taken before mutex_
     std::map<uint64_t, CudaOptions> uses_;
     uint64_t next_use_ = 1;
-    bool graphs_differ_ = false;  // of the uses since there was none
     CudaState state_ = CudaState::off;
     std::string reason_;
     const Driver* driver_ = nullptr;
@@ -92,14 +86,7 @@ cupti::WantedKinds CudaCollector::wanted_kinds() const {
         kinds.synchronization |= options.synchronization;
         kinds.memory |= options.memory;
     }
-    kinds.whole_graphs = count_whole_graphs() == uses_.size();
     return kinds;
-}
-
-// Nodes or whole graphs is one choice for the process. Nodes tell more, so that one who wants them decides.
-size_t CudaCollector::count_whole_graphs() const {
-    return size_t(
-        std::count_if(uses_.begin(), uses_.end(), [](const auto& use) { return use.second.whole_graphs; }));
 }
 
 bool CudaCollector::is_crash_safe() const {
@@ -115,8 +102,6 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
         std::lock_guard lock(mutex_);
         use = next_use_++;
         uses_[use] = options;
-        const size_t whole = count_whole_graphs();
-        graphs_differ_ |= whole != 0 && whole != uses_.size();
         if (state_ == CudaState::attached)
             attachment_->add_kinds(wanted_kinds());
         else
@@ -210,7 +195,6 @@ void CudaCollector::tell_how_it_went(bool waited) {
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
     if (!waited && attachment_->is_capturing()) tell("cuda", not_waited);
-    if (graphs_differ_) tell("cuda", nodes_for_all);
 }
 
 void CudaCollector::stop(uint64_t use) {
@@ -219,7 +203,6 @@ void CudaCollector::stop(uint64_t use) {
         std::lock_guard lock(mutex_);
         uses_.erase(use);
         if (!uses_.empty()) return;
-        graphs_differ_ = false;
         if (state_ == CudaState::attached) attachment_->detach();
         state_ = CudaState::off;
     }

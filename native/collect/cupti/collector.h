@@ -13,8 +13,7 @@ namespace kinetograph::collect {
 struct CudaOptions {
     bool synchronization = false;  // waiting for streams and events, and the events themselves
     bool memory = false;           // what is taken on devices, and given back
-    bool whole_graphs = false;  // one event for each launch of a graph, instead of one for each of its nodes
-    bool crash_safe = false;    // what is complete is brought in every second, and not only at the end
+    bool crash_safe = false;       // what is complete is brought in every second, and not only at the end
     std::vector<std::string> libraries;  // where libcupti may be, best first; one that is mapped already wins
 };
 

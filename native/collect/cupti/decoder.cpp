@@ -1,7 +1,6 @@
 #include "collect/cupti/decoder.h"
 
 #include <algorithm>
-#include <climits>
 
 #include "collect/cupti/members.h"
 #include "collect/cupti/record_names.h"
@@ -30,6 +29,10 @@ DevicePlace place_of(uint32_t device, int64_t stream) {
 
 PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t graph, uint64_t node) {
     return {device, context, stream, graph, node};
+}
+
+uint32_t flags_of(uint32_t graph) {
+    return graph != 0 ? record::work_of_graph : 0;
 }
 
 // A record, its struct, and perhaps a text.
@@ -74,8 +77,6 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             return add_peer_copy(thread, view<CUpti_ActivityMemcpyPtoP4>(record, bytes));
         case CUPTI_ACTIVITY_KIND_MEMSET:
             return add_set(thread, view<CUpti_ActivityMemset4>(record, bytes));
-        case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-            return add_graph(thread, view<CUpti_ActivityGraphTrace2>(record, bytes));
         case CUPTI_ACTIVITY_KIND_RUNTIME:
         case CUPTI_ACTIVITY_KIND_DRIVER:
             return add_call(thread, view<CUpti_ActivityAPI>(record, bytes));
@@ -106,14 +107,14 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
 void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel) {
     devices_[kernel.contextId] = kernel.deviceId;
     const auto [name, collective] = shapes_.kernel_name(kernel.name);
-    append_work(thread,
-                {kernel.start,
-                 kernel.end,
-                 name,
-                 Category::kernel,
-                 kernel.correlationId,
-                 {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel, collective), 0},
-                 {}});
+    append_work(thread, {kernel.start,
+                         kernel.end,
+                         name,
+                         Category::kernel,
+                         kernel.correlationId,
+                         {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel, collective),
+                          flags_of(kernel.graphId)},
+                         {}});
 }
 
 void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy) {
@@ -125,7 +126,8 @@ void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& 
                          intern(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
                          Category::gpu_memcpy,
                          copy.correlationId,
-                         {place_of(copy.deviceId, copy.streamId), copy.bytes, members, 1},
+                         {place_of(copy.deviceId, copy.streamId), copy.bytes, members,
+                          record::work_has_bytes | flags_of(copy.graphId)},
                          {}});
 }
 
@@ -135,14 +137,14 @@ void RecordDecoder::add_peer_copy(ThreadBuffer& thread, const CUpti_ActivityMemc
     members.add("toDevice", copy.dstDeviceId).add("fromContext", copy.srcContextId);
     members.add("inContext", copy.contextId).add("toContext", copy.dstContextId);
     members.add("stream", copy.streamId);
-    append_work(thread,
-                {copy.start,
-                 copy.end,
-                 intern(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
-                 Category::gpu_memcpy,
-                 copy.correlationId,
-                 {place_of(copy.deviceId, copy.streamId), copy.bytes, shapes_.text(members.text()), 1},
-                 {}});
+    append_work(thread, {copy.start,
+                         copy.end,
+                         intern(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
+                         Category::gpu_memcpy,
+                         copy.correlationId,
+                         {place_of(copy.deviceId, copy.streamId), copy.bytes, shapes_.text(members.text()),
+                          record::work_has_bytes},
+                         {}});
 }
 
 void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& set) {
@@ -154,23 +156,8 @@ void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& s
                          intern(set_name(set.memoryKind)),
                          Category::gpu_memset,
                          set.correlationId,
-                         {place_of(set.deviceId, set.streamId), set.bytes, members, 1},
-                         {}});
-}
-
-// One launch of a whole graph, where nodes are not recorded one by one.
-void RecordDecoder::add_graph(ThreadBuffer& thread, const CUpti_ActivityGraphTrace2& graph) {
-    // One that begins on the host has no device there.
-    const bool on_host = graph.deviceId == uint32_t(INT_MAX);
-    const uint32_t device = on_host ? graph.endDeviceId : graph.deviceId;
-    const uint32_t context = on_host ? graph.endContextId : graph.contextId;
-    const uint32_t members = shapes_.place(place_key(device, context, graph.streamId, graph.graphId, 0));
-    append_work(thread, {graph.start,
-                         graph.end,
-                         intern("CUDA Graph"),
-                         Category::kernel,
-                         graph.correlationId,
-                         {place_of(device, graph.streamId), 0, members, 0},
+                         {place_of(set.deviceId, set.streamId), set.bytes, members,
+                          record::work_has_bytes | flags_of(set.graphId)},
                          {}});
 }
 

@@ -57,7 +57,6 @@ private:
     void add_copy(record::ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy);
     void add_peer_copy(record::ThreadBuffer& thread, const CUpti_ActivityMemcpyPtoP4& copy);
     void add_set(record::ThreadBuffer& thread, const CUpti_ActivityMemset4& set);
-    void add_graph(record::ThreadBuffer& thread, const CUpti_ActivityGraphTrace2& graph);
     void add_call(record::ThreadBuffer& thread, const CUpti_ActivityAPI& call);
     void add_synchronization(record::ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync);
     void add_event(record::ThreadBuffer& thread, const CUpti_ActivityCudaEvent2& event);

@@ -24,7 +24,6 @@ class CudaUse:
         *,
         synchronization: bool,
         memory: bool = False,
-        whole_graphs: bool = False,
         crash_safe: bool = False,
     ) -> None:
         self.synchronization = synchronization
@@ -32,7 +31,6 @@ class CudaUse:
         self._number = _native.start_cuda(
             synchronization=synchronization,
             memory=memory,
-            whole_graphs=whole_graphs,
             crash_safe=crash_safe,
             libraries=cupti_libraries(),
         )

@@ -16,8 +16,7 @@ class ExperimentalConfig(Value):
 
     True in a condition when it asks for hardware metrics, as in Kineto: they replace the usual activities.
 
-    `cuda_graphs="launches"` records each launch of a CUDA graph as one event, and not each of its nodes: less
-    to record, and less for the GPU to do.
+    `cuda_graphs="launches"` shows each launch of a CUDA graph as one event, and not each of its nodes.
     """
 
     profiler_metrics: Sequence[str] = ()

@@ -187,6 +187,7 @@ class Session:
             device_work=self._cuda is not None,
             device_waits=self._cuda is not None and self._cuda.synchronization,
             device_memory=self._cuda is not None and self._cuda.memory,
+            whole_graphs=self._config.experimental_config.cuda_graphs == "launches",
             functions=self._calls is not None and (self._calls.traces or self._calls.samples),
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
@@ -326,7 +327,6 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse:
     return CudaUse(
         synchronization=config.experimental_config.enable_cuda_sync_events,
         memory=config.profile_memory,
-        whole_graphs=config.experimental_config.cuda_graphs == "launches",
         crash_safe=config.recording.crash_safe,
     )
 

@@ -254,20 +254,8 @@ uint32_t fake_set(uint64_t bytes, uint32_t stream) {
 
 uint32_t fake_launch_graph(uint32_t graph, uint32_t nodes, uint32_t stream) {
     return call(false, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, [&](uint32_t correlation) {
-        if (!is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {
-            for (uint32_t node = 0; node < nodes; ++node)
-                add_kernel("node", 0, stream, correlation, graph, uint64_t(graph) << 32 | node);
-            return;
-        }
-        CUpti_ActivityGraphTrace2 whole{};
-        whole.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
-        whole.correlationId = correlation;
-        whole.start = now();
-        whole.end = now() + 1000;
-        whole.graphId = graph;
-        whole.contextId = context_id;
-        whole.streamId = stream;
-        add_work(whole);
+        for (uint32_t node = 0; node < nodes; ++node)
+            add_kernel("node", 0, stream, correlation, graph, uint64_t(graph) << 32 | node);
     });
 }
 
