@@ -23,6 +23,7 @@ struct Wanted {
     bool device_work = true;             // what collectors of devices tell, not what programs report
     bool device_waits = true;            // of that, waiting for streams and events
     bool device_memory = true;           // and allocations
+    bool timed_scopes = true;            // scopes timed by events on a device
 };
 
 // Of Python calls, where several sessions want different ones.

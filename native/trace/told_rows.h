@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "record/recording.h"
 #include "trace/device_memory.h"
 #include "trace/device_rows.h"
 #include "trace/event_filter.h"
 #include "trace/row_writer.h"
+#include "trace/timed_scopes.h"
 
 namespace kinetograph::trace {
 
@@ -41,6 +43,8 @@ public:
     bool has_device_work() const { return has_device_work_; }
     // After the last record, and before rows are sorted.
     void write_memory();
+    // Until their rows are tied to these, they carry their numbers in here as correlation: -1, -2...
+    const std::vector<TimedScope>& timed_scopes() const { return timed_scopes_; }
     // After the last record: metadata and notes go into the trace.
     void finish();
 
@@ -48,6 +52,8 @@ private:
     void write_work(const record::ThreadRecording& teller, const record::Record& record);
     void write_call(const record::ThreadRecording& teller, const record::Record& record);
     void see_memory(const record::ThreadRecording& teller, const record::Record& record);
+    void number_timed_scope(size_t row, const record::Record& record, const record::DeviceWork& work);
+    bool wants_told(const record::Record& record) const;
     void write_work_args(size_t row, const record::Record& record, const record::DeviceWork& work);
     bool is_of_this_session(const record::Record& note) const;
     bool wants(const record::ThreadRecording& teller, const record::Record& record, size_t struct_bytes,
@@ -62,6 +68,7 @@ private:
     const std::function<uint32_t(int32_t, uint64_t)> track_of_;
     DeviceMemoryRows memory_;
     bool has_device_work_ = false;
+    std::vector<TimedScope> timed_scopes_;
     std::map<std::string, std::string> metadata_;
     std::map<std::pair<std::string, std::string>, uint64_t> notes_;  // how often, or 0
 };
