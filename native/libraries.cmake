@@ -37,12 +37,14 @@ if(KINETOGRAPH_CUPTI_COMPILES)
     collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
     collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
     collect/cupti/memory.cpp collect/cupti/external_ids.cpp collect/cupti/collectives.cpp
-    collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp)
+    collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp
+    collect/cuda_events/driver.cpp collect/cuda_events/context_events.cpp collect/cuda_events/timer.cpp
+    collect/cuda_events/collector.cpp)
   target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 else()
   message(STATUS "the headers of CUPTI 13 were not found: CUDA will not be recorded")
-  target_sources(kinetograph PRIVATE collect/cupti/collector_missing.cpp)
+  target_sources(kinetograph PRIVATE collect/cupti/collector_missing.cpp collect/cuda_events/collector_missing.cpp)
 endif()
 target_include_directories(kinetograph PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
 target_link_libraries(kinetograph PUBLIC Threads::Threads)
@@ -52,7 +54,7 @@ target_link_options(kinetograph PRIVATE -Wl,-z,nodelete)
 add_library(kinetograph_trace STATIC
   trace/column.cpp trace/strings.cpp trace/trace.cpp trace/track_index.cpp trace/builder.cpp trace/row_writer.cpp
   trace/device_rows.cpp trace/pause_rows.cpp trace/build_notes.cpp trace/samples.cpp
-  trace/told_rows.cpp trace/running_lanes.cpp trace/device_memory.cpp trace/graph_launches.cpp
+  trace/told_rows.cpp trace/running_lanes.cpp trace/device_memory.cpp trace/graph_launches.cpp trace/timed_scopes.cpp
   trace/launches.cpp trace/device_links.cpp
   trace/start_order.cpp
   trace/nesting.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp

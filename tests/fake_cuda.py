@@ -38,7 +38,8 @@ def build(folder: Path) -> Path:
         f"-isystem{headers()}",
     ]
     cuda, cupti = folder / "libcuda.so.1", folder / "libcupti.so.13"
-    subprocess.run([*common, SOURCES / "libcuda.cpp", "-Wl,-soname,libcuda.so.1", "-o", cuda], check=True)
+    driver = [SOURCES / "libcuda.cpp", SOURCES / "events.cpp"]
+    subprocess.run([*common, *driver, "-Wl,-soname,libcuda.so.1", "-o", cuda], check=True)
     subprocess.run(
         [
             *common,

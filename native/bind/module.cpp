@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/cuda.h"
+#include "bind/cuda_events.h"
 #include "bind/hooks.h"
 #include "bind/marks.h"
 #include "bind/merge.h"
@@ -36,4 +37,5 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_python_samples(module);
     kinetograph::bind::bind_session_files(module);
     kinetograph::bind::bind_cuda(module);
+    kinetograph::bind::bind_cuda_events(module);
 }

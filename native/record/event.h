@@ -170,6 +170,9 @@ enum WorkFlags : uint32_t {
 
 // What a device did. `members` is the name id of a text: JSON members of its arguments, which all work of the
 // same shape shares, so that a kernel that runs a million times is spelled once.
+//
+// A gpu_user_annotation is a scope that was timed by events: `bytes` is the tick just before its begin on the
+// host, and the record's correlation the thread.
 struct DeviceWork {
     DevicePlace place;
     uint64_t bytes;  // moved or set

@@ -158,7 +158,8 @@ void Recorder::serve_all() {
     ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
     std::lock_guard lock(mutex_);
     thread.serves_all = true;
-    for (auto& [id, session] : sessions_) add_member(session, thread, base::ticks());
+    // It may tell of what happened before it got here.
+    for (auto& [id, session] : sessions_) add_member(session, thread, session.recording_since);
 }
 
 bool Recorder::leave(SessionId id) {

@@ -112,7 +112,7 @@ private:
             Clipped clipped;
             if (filter_.wants(thread, record, clipped)) write_host_event(record, clipped);
             if (record.kind == RecordKind::device_span) needs_sort_ |= device_rows_.write(thread, record);
-            if (is_told(record.kind) && options_.wanted.device_work &&
+            if (is_told(record.kind) && (options_.wanted.device_work || options_.wanted.timed_scopes) &&
                 (tellers_.empty() || tellers_.back() != &thread))
                 tellers_.push_back(&thread);
         });
@@ -277,6 +277,10 @@ private:
     }
 
     void tie_device_work() {
+        link_timed_scopes(trace_, told_.timed_scopes(), [this](int32_t tid) {
+            const auto track = thread_tracks_.find(tid);
+            return track == thread_tracks_.end() ? -1 : int32_t(track->second);
+        });
         link_device_work(trace_);
         if (filter_.wants_category(uint8_t(Category::gpu_user_annotation))) add_gpu_annotations(trace_);
     }

@@ -24,6 +24,7 @@ struct Wanted {
     bool device_waits = true;            // of that, waiting for streams and events
     bool device_memory = true;           // and allocations
     bool whole_graphs = false;           // one event for each launch of a graph, not for each of its nodes
+    bool timed_scopes = true;            // scopes timed by events on a device
 };
 
 // Of Python calls, where several sessions want different ones.

@@ -1,6 +1,7 @@
 #include "trace/device_work.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "trace/launches.h"
 
@@ -49,6 +50,50 @@ void count_device_row(const Trace& trace, const Launchers& launchers, DeviceWork
     if (launcher >= 0) work.self_ns[launcher] += duration;
 }
 
+// Scopes timed by events: spans on tracks that hold nothing of the work itself.
+class TimedScopes {
+public:
+    TimedScopes(const Trace& trace, const Nesting& nesting)
+        : trace_(trace), nesting_(nesting), has_work_(trace.tracks.size()) {}
+
+    void see(size_t row) {
+        if (is_device_work(trace_.category[row])) has_work_[trace_.track[row]] = true;
+        if (trace_.category[row] == uint8_t(Category::gpu_user_annotation)) annotations_.push_back({row, -1});
+    }
+
+    // Each counts for its scope, less the scopes in that which were timed themselves.
+    void count(const Launchers& launchers, DeviceWork& work) {
+        std::erase_if(annotations_, [&](Annotation& annotation) {
+            const bool is_timed = !has_work_[trace_.track[annotation.row]];
+            annotation.scope = is_timed ? launchers.launcher_of(annotation.row) : -1;
+            return annotation.scope < 0;
+        });
+        if (annotations_.empty()) return;
+        std::vector<bool> is_timed(trace_.size());
+        for (const Annotation& annotation : annotations_) is_timed[size_t(annotation.scope)] = true;
+        for (const Annotation& annotation : annotations_)
+            count_one(work, is_timed, annotation.scope, trace_.duration_ns[annotation.row]);
+    }
+
+private:
+    struct Annotation {
+        size_t row;
+        int32_t scope;
+    };
+
+    void count_one(DeviceWork& work, const std::vector<bool>& is_timed, int32_t scope, int64_t ns) const {
+        work.self_ns[scope] += ns;
+        int32_t around = nesting_.parent[scope];
+        while (around >= 0 && !is_timed[size_t(around)]) around = nesting_.parent[around];
+        if (around >= 0) work.self_ns[around] -= ns;
+    }
+
+    const Trace& trace_;
+    const Nesting& nesting_;
+    std::vector<bool> has_work_;  // of tracks
+    std::vector<Annotation> annotations_;
+};
+
 }  // namespace
 
 bool is_device_work(uint8_t category) {
@@ -84,13 +129,19 @@ DeviceWork attribute_device_work(const Trace& trace, const Nesting& nesting) {
     work.self_ns.resize(trace.size());
     work.total_ns.resize(trace.size());
     std::fill(work.launcher.begin(), work.launcher.end(), -1);
+    TimedScopes timed(trace, nesting);
     each_row(trace, [&](size_t row) {
-        if (trace.is_span(row) && trace.on_device(row)) count_device_row(trace, launchers, work, row);
+        if (!trace.is_span(row) || !trace.on_device(row)) return;
+        count_device_row(trace, launchers, work, row);
+        timed.see(row);
     });
+    timed.count(launchers, work);
     Column<int64_t> total = with_children(nesting, work.self_ns);
     // On a device spans lie in one another, but their times are not launched by one another.
     each_row(trace, [&](size_t row) {
         if (!trace.on_device(row)) work.total_ns[row] = total[row];
+        // Scopes in one another may have been timed on streams that run side by side.
+        work.self_ns[row] = std::max<int64_t>(work.self_ns[row], 0);
     });
     return work;
 }

@@ -19,7 +19,8 @@ struct DeviceWork {
 bool is_device_work(uint8_t category);
 
 // Work counts for the event it is linked to; without a link, for the event around the launch that has its
-// correlation id.
+// correlation id. On a track without any work its annotations count instead: scopes that were timed by
+// events.
 DeviceWork attribute_device_work(const Trace& trace, const Nesting& nesting);
 
 // Each row with the rows below it: `self` summed up along the parents.

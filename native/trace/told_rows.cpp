@@ -21,6 +21,12 @@ bool is_waiting(uint8_t category) {
     return category == uint8_t(Category::cuda_sync) || category == uint8_t(Category::cuda_event);
 }
 
+// No collector tells of annotations, but the one that times scopes.
+bool is_timed_scope(const Record& record) {
+    return record.kind == RecordKind::device_work &&
+           record.category == uint8_t(Category::gpu_user_annotation);
+}
+
 // As Kineto has it, bytes per nanosecond.
 std::string bandwidth(uint64_t bytes, int64_t duration_ns) {
     return duration_ns <= 0 ? "\"N/A\"" : number(double(bytes) / double(duration_ns));
@@ -59,9 +65,20 @@ bool ToldRows::is_of_this_session(const Record& note) const {
 bool ToldRows::wants(const record::ThreadRecording& teller, const Record& record, size_t struct_bytes,
                      Clipped& clipped) const {
     return record.payload * sizeof record >= struct_bytes && makes_sense(record.category, record.scope) &&
-           filter_.wants_category(record.category) &&
-           (options_.wanted.device_waits || !is_waiting(record.category)) &&
+           filter_.wants_category(record.category) && wants_told(record) &&
            clip(record.start, record.last_tick(), record.flags, teller.windows, clipped);
+}
+
+// What other sessions asked for is told as well.
+bool ToldRows::wants_told(const Record& record) const {
+    const Wanted& wanted = options_.wanted;
+    if (!is_timed_scope(record))
+        return wanted.device_work && (wanted.device_waits || !is_waiting(record.category));
+    const auto is_its_thread = [&](const record::ThreadRecording& thread) {
+        return thread.tid == int32_t(record.correlation);
+    };
+    return wanted.timed_scopes &&
+           std::any_of(recording_.threads.begin(), recording_.threads.end(), is_its_thread);
 }
 
 // Whole, even where the window cuts it: how long a kernel ran is worth more than when we looked.
@@ -77,8 +94,15 @@ void ToldRows::write_work(const record::ThreadRecording& teller, const Record& r
     rows_.write_row(row, device_rows_.track(work.place), {record.start, record.last_tick(), 0},
                     rows_.name(record.name));
     rows_.trace().category[row] = record.category;
+    if (is_timed_scope(record)) return number_timed_scope(row, record, work);
     write_work_args(row, record, work);
     rows_.write_correlation(row, record.correlation);
+}
+
+void ToldRows::number_timed_scope(size_t row, const Record& record, const record::DeviceWork& work) {
+    timed_scopes_.push_back({int32_t(record.correlation), rows_.wall(work.bytes)});
+    rows_.write_correlation(row, 1);
+    rows_.trace().correlation[row] = -int64_t(timed_scopes_.size());
 }
 
 void ToldRows::write_work_args(size_t row, const Record& record, const record::DeviceWork& work) {

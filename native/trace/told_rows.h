@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "record/recording.h"
 #include "trace/device_memory.h"
@@ -15,6 +16,7 @@
 #include "trace/event_filter.h"
 #include "trace/graph_launches.h"
 #include "trace/row_writer.h"
+#include "trace/timed_scopes.h"
 
 namespace kinetograph::trace {
 
@@ -43,6 +45,8 @@ public:
     bool has_device_work() const { return has_device_work_; }
     // After the last record, and before rows are sorted.
     void write_gathered();
+    // Until their rows are tied to these, they carry their numbers in here as correlation: -1, -2...
+    const std::vector<TimedScope>& timed_scopes() const { return timed_scopes_; }
     // After the last record: metadata and notes go into the trace.
     void finish();
 
@@ -50,6 +54,8 @@ private:
     void write_work(const record::ThreadRecording& teller, const record::Record& record);
     void write_call(const record::ThreadRecording& teller, const record::Record& record);
     void see_memory(const record::ThreadRecording& teller, const record::Record& record);
+    void number_timed_scope(size_t row, const record::Record& record, const record::DeviceWork& work);
+    bool wants_told(const record::Record& record) const;
     void write_work_args(size_t row, const record::Record& record, const record::DeviceWork& work);
     bool is_of_this_session(const record::Record& note) const;
     bool wants(const record::ThreadRecording& teller, const record::Record& record, size_t struct_bytes,
@@ -65,6 +71,7 @@ private:
     DeviceMemoryRows memory_;
     GraphLaunches graphs_;
     bool has_device_work_ = false;
+    std::vector<TimedScope> timed_scopes_;
     std::map<std::string, std::string> metadata_;
     std::map<std::pair<std::string, std::string>, uint64_t> notes_;  // how often, or 0
 };

@@ -164,11 +164,15 @@ class Averages(Sequence[Average]):
 
     @property
     def self_device_time_total_ns(self) -> int:
-        """Work of devices, each counted once: for itself, not for the host event that launched it."""
+        """Work of devices, each counted once: for itself, not for the host event that launched it.
+
+        Where only scopes were timed, that of the scopes.
+        """
         import numpy as np
 
         is_work = self.is_on_device & ~np.isin(self._categories, _annotations(self.trace))
-        return int(self.column("self_device_time_total_ns")[is_work].sum())
+        column = self.column("self_device_time_total_ns")
+        return int(column[is_work].sum() if is_work.any() else column[~self.is_on_device].sum())
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A dict of plain values per row: for a data frame, or for JSON."""

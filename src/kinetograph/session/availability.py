@@ -19,11 +19,9 @@ __all__ = ["require_available", "require_cuda", "shortfalls"]
 _USE_KINETO = "use ProfilerState.KINETO, or CPU for host times only"
 
 _MISSING_STATES: Mapping[ProfilerState, str] = {
-    ProfilerState.CUDA: "timing scopes by CUDA events comes with the CUDA part",
     ProfilerState.NVTX: "emitting NVTX ranges comes with the NVTX part",
     ProfilerState.ITT: "emitting ITT tasks comes with the ITT part",
     ProfilerState.PRIVATEUSE1: "markers of custom backends come with register_backend",
-    ProfilerState.KINETO_GPU_FALLBACK: "GPU times by CUDA events come with the CUDA part",
     ProfilerState.KINETO_PRIVATEUSE1_FALLBACK: "device times of custom backends come with register_backend",
     ProfilerState.KINETO_PRIVATEUSE1: "device times of custom backends come with register_backend",
     ProfilerState.KINETO_ONDEMAND: "sessions started from outside come with the on-demand part",
@@ -53,7 +51,7 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
     """Raise unless everything that `config` and `activities` ask for can be recorded here."""
     if config.state is ProfilerState.DISABLED:
         raise UsageError("state is DISABLED, so there is nothing to start", hint=_USE_KINETO)
-    _refuse(f"ProfilerState.{config.state.name}", _MISSING_STATES.get(config.state), _USE_KINETO)
+    _refuse(f"ProfilerState.{config.state.name}", _why_missing(config.state), _USE_KINETO)
     for activity in sorted(activities):
         if activity is ActivityType.CUDA:
             require_cuda()
@@ -61,6 +59,10 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
         _refuse(f"ActivityType.{activity.name}", reason, "ask for kg.supported_activities() only")
     _refuse_switched_on(config, _MISSING_OPTIONS)
     _refuse_switched_on(config.experimental_config, _MISSING_EXPERIMENTS)
+
+
+def _why_missing(state: ProfilerState) -> str | None:
+    return why_missing() if state.times_scopes else _MISSING_STATES.get(state)
 
 
 def require_cuda() -> None:

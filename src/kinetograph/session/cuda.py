@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
 
 from kinetograph import _native
+from kinetograph.session.cuda_events import ScopeTimes
 from kinetograph.session.cuda_library import cupti_libraries
 
 __all__ = ["CudaUse"]
 
 _WAITING = 1
+_REFUSED = 3
+
+_TORCH_IS_RUNNING = (
+    "another tool uses CUPTI, which allows only one: torch.profiler was running when this session began"
+)
+_TORCH_KEEPS_CUPTI = (
+    "torch 2.11 and older keeps CUPTI from its first profile on,"
+    " unless TEARDOWN_CUPTI=1 is in the environment when torch is imported"
+)
 
 
 class CudaUse:
-    """What one session wants of CUPTI while it runs.
+    """What one session wants of CUDA while it runs.
 
     Begins now if the program has initialised CUDA, and else as soon as it does. Nothing here makes the
-    program initialise it, and nothing fails: what cannot be had is told in the trace.
+    program initialise it, and nothing fails: what cannot be had is told in the trace. Where CUPTI belongs to
+    another tool, or with `by_events`, scopes are timed by CUDA events, and nothing else is recorded.
     """
 
     def __init__(
@@ -25,28 +38,71 @@ class CudaUse:
         synchronization: bool,
         memory: bool = False,
         crash_safe: bool = False,
+        by_events: bool = False,
     ) -> None:
         self.synchronization = synchronization
         self.memory = memory
-        self._number = _native.start_cuda(
-            synchronization=synchronization,
-            memory=memory,
-            crash_safe=crash_safe,
-            libraries=cupti_libraries(),
-        )
+        self._number: int | None = None
+        self._scope_times: ScopeTimes | None = None
+        # It may record without being known to CUPTI, so that CUPTI would let us take its place.
+        self._stands_back = not by_events and _torch_is_profiling()
+        if not by_events and not self._stands_back:
+            self._number = _native.start_cuda(
+                synchronization=synchronization,
+                memory=memory,
+                crash_safe=crash_safe,
+                libraries=cupti_libraries(),
+            )
+        if self._number is None or self._is_refused():
+            self._scope_times = ScopeTimes()
+
+    @property
+    def times_scopes(self) -> bool:
+        """By events, instead of recording what the GPU does."""
+        return self._scope_times is not None
 
     def flush(self) -> None:
         """Bring in what the GPU has done so far. Waits for what it is still doing."""
-        _native.flush_cuda(may_wait=not _torch_is_capturing())
+        if self._scope_times is not None:
+            self._scope_times.flush()
+        if self._number is not None:
+            _native.flush_cuda(may_wait=not _torch_is_capturing())
 
     def release(self) -> None:
-        _native.stop_cuda(self._number)
+        if self._scope_times is not None:
+            self._scope_times.release()
+        if self._number is not None:
+            _native.stop_cuda(self._number)
 
-    def shortfall(self) -> str | None:
-        """A sentence for the trace, if there was no CUDA to record."""
-        if _native.cuda_status()[0] != _WAITING:
-            return None
-        return "the program did not initialise CUDA while this session ran"
+    def notes(self) -> Iterator[str]:
+        """Sentences for the trace: what was not there to record, and what was recorded instead."""
+        if self._stands_back:
+            yield _TORCH_IS_RUNNING
+        if self.times_scopes and self._is_refused() and _torch_may_keep_cupti():
+            yield _TORCH_KEEPS_CUPTI
+        if self._is_waiting():
+            yield "the program did not initialise CUDA while this session ran"
+        if self._scope_times is not None:
+            yield from self._scope_times.notes()
+
+    def _is_waiting(self) -> bool:
+        if self._scope_times is not None:
+            return not _native.scope_timer_is_ready()
+        return _native.cuda_status()[0] == _WAITING
+
+    def _is_refused(self) -> bool:
+        return self._number is not None and _native.cuda_status()[0] == _REFUSED
+
+
+def _torch_is_profiling() -> bool:
+    profiler = sys.modules.get("torch.autograd.profiler")
+    return bool(getattr(profiler, "_is_profiler_enabled", False))
+
+
+def _torch_may_keep_cupti() -> bool:
+    _state, reason, *_rest = _native.cuda_status()
+    is_taken = reason.startswith("another tool")
+    return is_taken and "torch" in sys.modules and os.environ.get("TEARDOWN_CUPTI") != "1"
 
 
 def _torch_is_capturing() -> bool:

@@ -15,6 +15,9 @@ from kinetograph.session.cuda_library import why_missing
 
 __all__ = ["Feature", "features"]
 
+_OFF = 0  # nobody records CUDA now
+_FIRST_SAFE_TO_LEAVE = 24  # as native/collect/cupti/attachment.cpp has it
+
 
 class Feature(NamedTuple):
     """One line of the table; `hint` says how to get what is not there."""
@@ -33,6 +36,7 @@ def features() -> tuple[Feature, ...]:
         _clock(),
         _cuda_driver(),
         _cupti(),
+        _cuda_events(),
         _markers("nvtx", "nvtx"),
         _markers("itt", "ittapi"),
         _framework("torch"),
@@ -83,7 +87,28 @@ def _cupti() -> Feature:
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
     reason = why_missing()
-    return Feature("cupti", reason is None, library if reason is None else f"{library}, but {reason}")
+    detail = library if reason is None else f"{library}, but {reason}"
+    return Feature("cupti", reason is None, detail + _stays_attached())
+
+
+def _stays_attached() -> str:
+    """Where leaving it is not safe, it still costs each call into CUDA a little after a session."""
+    from kinetograph import _native
+
+    state, _reason, _library, version, _records = _native.cuda_status()
+    stays = state == _OFF and 0 < version < _FIRST_SAFE_TO_LEAVE
+    return (
+        "; attached since a session, with everything off, for before CUDA 12.6 it cannot be left"
+        if stays
+        else ""
+    )
+
+
+def _cuda_events() -> Feature:
+    reason = why_missing()
+    if reason is not None:
+        return Feature("cuda events", False, f"cannot time scopes: {reason}")
+    return Feature("cuda events", True, "time scopes where CUPTI belongs to another tool")
 
 
 def _markers(name: str, distribution: str) -> Feature:

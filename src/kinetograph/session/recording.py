@@ -64,7 +64,7 @@ class Session:
         self._post_process = post_process
         self._calls: call_collector.Use | None = None
         self._cuda: CudaUse | None = None
-        self._no_cuda: str | None = None
+        self._cuda_notes: list[str] = []
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
@@ -184,10 +184,11 @@ class Session:
             input_shapes=self._config.report_input_shapes,
             stacks=self._config.wants_scope_stacks,
             samples=self._wants_samples,
-            device_work=self._cuda is not None,
+            device_work=self._cuda is not None and not self._cuda.times_scopes,
             device_waits=self._cuda is not None and self._cuda.synchronization,
             device_memory=self._cuda is not None and self._cuda.memory,
             whole_graphs=self._config.experimental_config.cuda_graphs == "launches",
+            timed_scopes=self._cuda is not None and self._cuda.times_scopes,
             functions=self._calls is not None and (self._calls.traces or self._calls.samples),
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
@@ -292,14 +293,14 @@ class Session:
         if self._calls is not None:
             self._calls.look_around()
         self.flush()
-        self._no_cuda = None if self._cuda is None else self._cuda.shortfall()
+        self._cuda_notes = [] if self._cuda is None else list(self._cuda.notes())
 
     def _notes(self) -> Iterator[tuple[str, str]]:
         """Kinds and texts."""
         if self._calls is not None:
             yield from self._calls.notes()
-        if self._no_cuda is not None:
-            yield "cuda", self._no_cuda
+        for sentence in self._cuda_notes:
+            yield "cuda", sentence
         if not self._activities:
             yield "activities", "no activity was chosen, so nothing is recorded"
         for sentence in self._callback_errors.close():
@@ -318,7 +319,9 @@ def describe(trace: Trace, config: ProfilerConfig) -> None:
 
 
 def _wants_cuda(config: ProfilerConfig, activities: frozenset[ActivityType]) -> bool:
-    return ActivityType.CUDA in activities and config.state is not ProfilerState.CPU
+    return config.state.times_scopes or (
+        ActivityType.CUDA in activities and config.state is not ProfilerState.CPU
+    )
 
 
 def _cuda_use(config: ProfilerConfig) -> CudaUse:
@@ -328,6 +331,7 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse:
         synchronization=config.experimental_config.enable_cuda_sync_events,
         memory=config.profile_memory,
         crash_safe=config.recording.crash_safe,
+        by_events=config.state.times_scopes,
     )
 
 

@@ -17,8 +17,13 @@ class ProfilerState(Word):
     ITT = 4  # only emit ITT tasks
     PRIVATEUSE1 = 5  # only emit what the custom backend's markers are
     KINETO = 6
-    KINETO_GPU_FALLBACK = 7  # CUDA events where CUPTI cannot be used
+    KINETO_GPU_FALLBACK = 7  # the same, as PyTorch does it where CUPTI cannot be used
     KINETO_PRIVATEUSE1_FALLBACK = 8
     KINETO_PRIVATEUSE1 = 9  # a registered backend does the device side
     KINETO_ONDEMAND = 10
     Disabled = 0  # PyTorch's spelling of the same member
+
+    @property
+    def times_scopes(self) -> bool:
+        """By CUDA events; CUPTI is not used then."""
+        return self in (ProfilerState.CUDA, ProfilerState.KINETO_GPU_FALLBACK)

@@ -18,6 +18,19 @@ FAKE_API void fake_set_devices(int count);
 FAKE_API void fake_set_capturing(int capturing);
 FAKE_API int fake_capture_is_broken(void);
 FAKE_API int fake_synchronizations(void);
+// In which context all threads are from now on: 1 is the primary one, 2 another, 0 none.
+FAKE_API void fake_set_context(int number);
+// The context is gone: everything that is done to it or to what belongs to it fails.
+FAKE_API void fake_destroy_context(int number);
+// The stream with this handle is being captured; 0: none is. Recording an event there breaks the capture.
+FAKE_API void fake_capture_stream(uintptr_t stream);
+// The device works for so long, and events that are recorded from now on happen behind that.
+FAKE_API void fake_work(uint64_t ns);
+// Events do not happen until somebody waits for them.
+FAKE_API void fake_hold_events(int hold);
+FAKE_API int fake_events(void);  // that exist
+FAKE_API int fake_streams(void);
+FAKE_API int fake_event_calls(void);  // that were made at all
 // For libcupti: called by each cuCtxSynchronize that succeeds.
 FAKE_API void fake_set_on_synchronize(void (*callback)(void));
 

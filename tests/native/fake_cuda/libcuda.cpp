@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include <atomic>
+#include <vector>
 
 #include "fake_cuda.h"
+#include "libcuda.h"
 
 namespace {
 
@@ -12,7 +14,13 @@ std::atomic<bool> is_initialised{false};
 std::atomic<int> devices{1}, capturing{0}, broken{0}, synchronizations{0};
 std::atomic<void (*)()> on_synchronize{nullptr};
 std::atomic<CUcontext> current{nullptr};
+thread_local std::vector<CUcontext> pushed;
+std::atomic<int> destroyed{0};
 CUcontext const primary = reinterpret_cast<CUcontext>(0x1000);
+
+CUcontext numbered(int number) {
+    return reinterpret_cast<CUcontext>(uintptr_t(0x1000) * uintptr_t(number));
+}
 
 CUresult if_initialised() {
     return is_initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
@@ -48,6 +56,14 @@ int attribute_of(CUdevice_attribute attribute) {
 }
 
 }  // namespace
+
+CUcontext fake::current_context() {
+    return pushed.empty() ? current.load() : pushed.back();
+}
+
+bool fake::is_destroyed(CUcontext context) {
+    return destroyed != 0 && context == numbered(destroyed);
+}
 
 #define CUDA_FAKE extern "C" __attribute__((visibility("default"))) CUresult
 
@@ -103,21 +119,24 @@ CUDA_FAKE cuDevicePrimaryCtxRelease_v2(CUdevice) {
 }
 
 CUDA_FAKE cuCtxGetCurrent(CUcontext* context) {
-    *context = current;
+    *context = fake::current_context();
     return if_initialised();
 }
 
-CUDA_FAKE cuCtxPushCurrent_v2(CUcontext) {
+CUDA_FAKE cuCtxPushCurrent_v2(CUcontext context) {
+    if (fake::is_destroyed(context)) return CUDA_ERROR_INVALID_CONTEXT;
+    pushed.push_back(context);
     return if_initialised();
 }
 
 CUDA_FAKE cuCtxPopCurrent_v2(CUcontext* context) {
-    *context = primary;
+    *context = fake::current_context();
+    if (!pushed.empty()) pushed.pop_back();
     return if_initialised();
 }
 
-CUDA_FAKE cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+CUDA_FAKE cuCtxGetDevice(CUdevice* device) {
+    *device = 0;
     return if_initialised();
 }
 
@@ -130,6 +149,15 @@ CUDA_FAKE cuCtxSynchronize(void) {
     ++synchronizations;
     if (void (*const callback)() = on_synchronize) callback();
     return CUDA_SUCCESS;
+}
+
+void fake_set_context(int number) {
+    current = numbered(number);
+}
+
+void fake_destroy_context(int number) {
+    destroyed = number;
+    fake::forget_context(numbered(number));
 }
 
 void fake_set_devices(int count) {

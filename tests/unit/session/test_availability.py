@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.session import availability
 from kinetograph.session.activity import ActivityType, supported_activities
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState
 
 CPU = frozenset({ActivityType.CPU})
 HERE = {ProfilerState.CPU, ProfilerState.KINETO}
+WITH_A_DRIVER = {ProfilerState.CUDA, ProfilerState.KINETO_GPU_FALLBACK}
 
 
 @pytest.mark.parametrize("state", sorted(HERE))
@@ -19,7 +21,7 @@ def test_host_states_can_start(state: ProfilerState) -> None:
 
 
 @pytest.mark.parametrize(
-    "state", [s for s in ProfilerState if s not in HERE and s is not ProfilerState.DISABLED]
+    "state", [s for s in ProfilerState if s not in HERE | WITH_A_DRIVER and s is not ProfilerState.DISABLED]
 )
 def test_every_other_state_says_which_part_brings_it(state: ProfilerState) -> None:
     with pytest.raises(
@@ -27,6 +29,19 @@ def test_every_other_state_says_which_part_brings_it(state: ProfilerState) -> No
     ) as caught:
         require_available(ProfilerConfig(state), CPU)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("state", sorted(WITH_A_DRIVER))
+def test_timing_by_cuda_events_needs_what_cuda_needs(
+    state: ProfilerState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(availability, "why_missing", lambda: None)
+    require_available(ProfilerConfig(state), CPU)
+    monkeypatch.setattr(availability, "why_missing", lambda: "there is no driver")
+    with pytest.raises(
+        NotAvailable, match=f"ProfilerState.{state.name} is not available here: there is no driver"
+    ):
+        require_available(ProfilerConfig(state), CPU)
 
 
 def test_disabled_is_an_error_and_not_a_missing_part() -> None:

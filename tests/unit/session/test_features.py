@@ -46,6 +46,23 @@ def test_a_library_is_found_on_the_loaders_path(tmp_path: Path, monkeypatch: pyt
     assert str(tmp_path / "libcupti.so.13") in by_name()["cupti"].detail
 
 
+def test_scopes_can_be_timed_by_events_where_there_is_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "why_missing", lambda: None)
+    assert by_name()["cuda events"].is_available
+    monkeypatch.setattr(features, "why_missing", lambda: "there is no driver")
+    assert by_name()["cuda events"].detail == "cannot time scopes: there is no driver"
+
+
+@pytest.mark.parametrize(("version", "stays"), [(0, False), (22, True), (24, False), (130001, False)])
+def test_a_cupti_that_cannot_be_left_says_so(
+    version: int, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "libcupti.so.13").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setattr("kinetograph._native.cuda_status", lambda: (0, "", "", version, 0))
+    assert ("attached since a session" in by_name()["cupti"].detail) is stays
+
+
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "_find_library", lambda name: None)
     monkeypatch.setattr(features, "_installed_version", lambda name: None)

@@ -1,0 +1,14 @@
+// What the parts of the fake driver know of one another.
+#pragma once
+
+#include <cuda.h>
+
+namespace fake {
+
+// Of the calling thread.
+CUcontext current_context();
+bool is_destroyed(CUcontext context);
+// Its events and streams are gone.
+void forget_context(CUcontext context);
+
+}  // namespace fake
