@@ -29,6 +29,11 @@ def kernels(trace: kg.Trace) -> list[kg.Event]:
     return [event for event in trace.events if event.category == "kernel"]
 
 
+def on_host(trace: kg.Trace, name: str) -> int:
+    """How often the scope is there; where CUPTI was another's it is on the GPU as well."""
+    return sum(event.name == name and event.category == "user_annotation" for event in trace.events)
+
+
 def notes(trace: kg.Trace) -> str:
     return "\n".join(note.text for note in trace.notes)
 
