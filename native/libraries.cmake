@@ -36,12 +36,16 @@ if(KINETOGRAPH_CUPTI_COMPILES)
   target_sources(kinetograph PRIVATE
     collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
     collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
-    collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp)
+    collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp
+    # Counters in hardware.
+    collect/cupti/metric_functions.cpp collect/cupti/metric_host.cpp collect/cupti/range_profiler.cpp
+    collect/cupti/launch_log.cpp collect/cupti/range_events.cpp collect/cupti/metric_devices.cpp
+    collect/cupti/metric_session.cpp collect/cupti/metrics.cpp)
   target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 else()
   message(STATUS "the headers of CUPTI 13 were not found: CUDA will not be recorded")
-  target_sources(kinetograph PRIVATE collect/cupti/collector_missing.cpp)
+  target_sources(kinetograph PRIVATE collect/cupti/collector_missing.cpp collect/cupti/metrics_missing.cpp)
 endif()
 target_include_directories(kinetograph PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
 target_link_libraries(kinetograph PUBLIC Threads::Threads)

@@ -44,6 +44,7 @@ def build(folder: Path) -> Path:
             *common,
             SOURCES / "libcupti.cpp",
             SOURCES / "program.cpp",
+            SOURCES / "profiler.cpp",
             ROOT / "native" / "collect" / "cupti" / "record_sizes.cpp",
             cuda,
             f"-Wl,-rpath,{folder}",

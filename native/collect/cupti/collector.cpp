@@ -39,6 +39,7 @@ public:
     uint64_t start(const CudaOptions& options);
     void flush(bool may_wait);
     void stop(uint64_t use);
+    bool leave();
     CudaStatus status();
 
     std::mutex& mutex() { return mutex_; }
@@ -199,6 +200,14 @@ void CudaCollector::stop(uint64_t use) {
     thread_.reset();
 }
 
+bool CudaCollector::leave() {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    std::lock_guard lock(mutex_);
+    if (!uses_.empty()) return false;
+    if (attachment_) attachment_->leave_now();
+    return true;
+}
+
 CudaStatus CudaCollector::status() {
     std::lock_guard lock(mutex_);
     CudaStatus status{state_, reason_, {}, 0, 0};
@@ -236,6 +245,11 @@ void flush_cuda(bool may_wait) {
 void stop_cuda(uint64_t use) {
     prepare_cuda();
     collector->stop(use);
+}
+
+bool leave_cupti_to_metrics() {
+    prepare_cuda();
+    return collector->leave();
 }
 
 CudaStatus cuda_status() {

@@ -46,6 +46,9 @@ KINETOGRAPH_API void flush_cuda(bool may_wait);
 // The last one detaches. Flush before the session stops, then call this.
 KINETOGRAPH_API void stop_cuda(uint64_t use);
 
+// Leaves CUPTI, which serves one user, to the counters (metrics.h). False while a session records.
+bool leave_cupti_to_metrics();
+
 KINETOGRAPH_API CudaStatus cuda_status();
 // Whether the driver is loaded into this process.
 KINETOGRAPH_API bool cuda_is_mapped();

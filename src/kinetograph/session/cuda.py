@@ -19,6 +19,9 @@ class CudaUse:
     program initialise it, and nothing fails: what cannot be had is told in the trace.
     """
 
+    counts = False
+    """Whether hardware metrics are measured, which `CudaMetrics` does instead."""
+
     def __init__(
         self, *, synchronization: bool, whole_graphs: bool = False, crash_safe: bool = False
     ) -> None:
@@ -30,9 +33,12 @@ class CudaUse:
             libraries=cupti_libraries(),
         )
 
-    def flush(self) -> None:
+    def pause(self) -> None:
         """Bring in what the GPU has done so far. Waits for what it is still doing."""
         _native.flush_cuda(may_wait=not _torch_is_capturing())
+
+    def resume(self) -> None:
+        """Nothing to do: what happens in a pause is left out when the trace is made."""
 
     def release(self) -> None:
         _native.stop_cuda(self._number)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kinetograph.session.cuda_library import why_missing
+from kinetograph.session.cuda_library import COUNTER_PERMISSION, counters_are_restricted, why_missing
 
 __all__ = ["Feature", "features"]
 
@@ -33,6 +33,7 @@ def features() -> tuple[Feature, ...]:
         _clock(),
         _cuda_driver(),
         _cupti(),
+        _hardware_metrics(),
         _markers("nvtx", "nvtx"),
         _markers("itt", "ittapi"),
         _framework("torch"),
@@ -84,6 +85,14 @@ def _cupti() -> Feature:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
     reason = why_missing()
     return Feature("cupti", reason is None, library if reason is None else f"{library}, but {reason}")
+
+
+def _hardware_metrics() -> Feature:
+    if not _cupti().is_available:
+        return Feature("hardware metrics", False, "needs CUPTI")
+    if counters_are_restricted():
+        return Feature("hardware metrics", False, "only for administrators here", COUNTER_PERMISSION)
+    return Feature("hardware metrics", True, "profiler_metrics, per kernel or per scope")
 
 
 def _markers(name: str, distribution: str) -> Feature:

@@ -116,8 +116,9 @@ CUDA_FAKE cuCtxPopCurrent_v2(CUcontext* context) {
     return if_initialised();
 }
 
-CUDA_FAKE cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+CUDA_FAKE cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    *status =
+        stream == fake_captured_stream ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return if_initialised();
 }
 

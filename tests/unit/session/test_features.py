@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kinetograph as kg
-from kinetograph.session import features
+from kinetograph.session import cuda_library, features
 
 
 def by_name() -> dict[str, features.Feature]:
@@ -44,6 +44,21 @@ def test_a_library_is_found_on_the_loaders_path(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "libcupti.so.13").touch()
     monkeypatch.setenv("LD_LIBRARY_PATH", f":{tmp_path}")
     assert str(tmp_path / "libcupti.so.13") in by_name()["cupti"].detail
+
+
+def test_counters_for_administrators_only_say_how_to_open_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = tmp_path / "params"
+    parameters.write_text("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n")
+    monkeypatch.setattr(cuda_library, "_DRIVER_PARAMETERS", str(parameters))
+    monkeypatch.setattr(features, "_cupti", lambda: features.Feature("cupti", True, "libcupti.so.13"))
+    monkeypatch.setattr(cuda_library, "_is_administrator", lambda: False)
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in by_name()["hardware metrics"].hint
+    monkeypatch.setattr(cuda_library, "_is_administrator", lambda: True)
+    assert by_name()["hardware metrics"].is_available
+    monkeypatch.undo()
+    assert cuda_library._is_administrator() in (True, False)
 
 
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
