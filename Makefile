@@ -84,7 +84,7 @@ gpu-test: $(INSTALLED) $(VENV)/.group-test ## what needs an NVIDIA GPU, and PyTo
 	$(BIN)/python -m pytest tests/gpu $(PYTEST_ARGS)
 
 gpu-bench: $(INSTALLED) ## what recording CUDA costs, on a GPU, with PyTorch in VENV
-	$(BIN)/python -m benchmarks.gpu_launches
+	$(BIN)/python -m benchmarks.gpu $(BENCH_ARGS)
 
 bench: ## what it costs, beside floors and peers (installs torch into BENCH_VENV)
 	$(MAKE) VENV=$(BENCH_VENV) run-bench

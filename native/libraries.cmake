@@ -36,6 +36,7 @@ if(KINETOGRAPH_CUPTI_COMPILES)
   target_sources(kinetograph PRIVATE
     collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
     collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
+    collect/cupti/memory.cpp collect/cupti/external_ids.cpp collect/cupti/collectives.cpp
     collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp
     # Counters in hardware.
     collect/cupti/metric_functions.cpp collect/cupti/metric_host.cpp collect/cupti/range_profiler.cpp
@@ -55,7 +56,7 @@ target_link_options(kinetograph PRIVATE -Wl,-z,nodelete)
 add_library(kinetograph_trace STATIC
   trace/column.cpp trace/strings.cpp trace/trace.cpp trace/track_index.cpp trace/builder.cpp trace/row_writer.cpp
   trace/device_rows.cpp trace/pause_rows.cpp trace/build_notes.cpp trace/samples.cpp
-  trace/told_rows.cpp trace/launches.cpp trace/device_links.cpp
+  trace/told_rows.cpp trace/running_lanes.cpp trace/device_memory.cpp trace/launches.cpp trace/device_links.cpp
   trace/start_order.cpp
   trace/nesting.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp
   trace/averages.cpp trace/call_depth.cpp trace/call_tree.cpp trace/join.cpp trace/merge.cpp

@@ -44,6 +44,8 @@ def build(folder: Path) -> Path:
             *common,
             SOURCES / "libcupti.cpp",
             SOURCES / "program.cpp",
+            SOURCES / "memory.cpp",
+            SOURCES / "external_ids.cpp",
             SOURCES / "profiler.cpp",
             ROOT / "native" / "collect" / "cupti" / "record_sizes.cpp",
             cuda,

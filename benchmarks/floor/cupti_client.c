@@ -1,5 +1,5 @@
 /* The least that recording CUDA costs: CUPTI with kernels and runtime calls on, our clock, and buffers thrown
- * away. Opened by benchmarks/gpu_launches.py; libcupti is the one that torch has loaded. */
+ * away. Opened by benchmarks/floor/cupti.py; libcupti is the one that torch has loaded. */
 #define _GNU_SOURCE
 #include <cupti.h>
 #include <dlfcn.h>
@@ -36,11 +36,16 @@ static void CUPTIAPI ignore(void* data, CUpti_CallbackDomain domain, CUpti_Callb
     (void)data, (void)domain, (void)id, (void)info;
 }
 
-#define CALL(name) ((__typeof__(&name))dlsym(RTLD_DEFAULT, #name))
+#define CALL(name) ((__typeof__(&name))dlsym(cupti, #name))
 static CUpti_SubscriberHandle subscriber;
+static void* cupti;
 
+/* 0, the error of CUPTI, or -1 where there is none in this process. */
 API int floor_start(void) {
-    if (!CALL(cuptiSubscribe) || CALL(cuptiSubscribe)(&subscriber, ignore, NULL)) return 1;
+    if (!cupti) cupti = dlopen("libcupti.so.13", RTLD_NOLOAD | RTLD_LAZY);
+    if (!cupti) return -1;
+    const CUptiResult result = CALL(cuptiSubscribe)(&subscriber, ignore, NULL);
+    if (result != CUPTI_SUCCESS) return result;
     CALL(cuptiActivityRegisterCallbacks)(request, complete);
     CALL(cuptiActivityRegisterTimestampCallback)(timestamp);
     CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);

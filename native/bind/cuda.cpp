@@ -14,10 +14,10 @@ namespace kinetograph::bind {
 
 namespace {
 
-uint64_t start_cuda(bool synchronization, bool whole_graphs, bool crash_safe,
+uint64_t start_cuda(bool synchronization, bool memory, bool whole_graphs, bool crash_safe,
                     std::vector<std::string> libraries) {
     const WithoutGil unlocked;
-    return collect::start_cuda({synchronization, whole_graphs, crash_safe, std::move(libraries)});
+    return collect::start_cuda({synchronization, memory, whole_graphs, crash_safe, std::move(libraries)});
 }
 
 // May wait for the GPU, and CUPTI's callbacks for nobody.
@@ -29,6 +29,16 @@ void flush_cuda(bool may_wait) {
 void stop_cuda(uint64_t use) {
     const WithoutGil unlocked;
     collect::stop_cuda(use);
+}
+
+uint64_t push_external_id(int kind, uint64_t id) {
+    const WithoutGil unlocked;
+    return collect::push_external_id(collect::ExternalId(kind), id);
+}
+
+void pop_external_id(int kind, uint64_t pushed) {
+    const WithoutGil unlocked;
+    collect::pop_external_id(collect::ExternalId(kind), pushed);
 }
 
 nb::tuple cuda_status() {
@@ -64,10 +74,12 @@ void bind_cuda(nb::module_& module) {
     // Now, and not in the first session: that may be one of a forked child, begun in a handler of the fork.
     collect::prepare_cuda();
     collect::prepare_metrics();
-    module.def("start_cuda", &start_cuda, "synchronization"_a, "whole_graphs"_a, "crash_safe"_a,
+    module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "whole_graphs"_a, "crash_safe"_a,
                "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
+    module.def("push_external_id", &push_external_id, "kind"_a, "id"_a);
+    module.def("pop_external_id", &pop_external_id, "kind"_a, "pushed"_a);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
     module.def(

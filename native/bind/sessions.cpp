@@ -45,8 +45,8 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
 
 // What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
 nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool stacks,
-                        bool samples, bool device_work, bool device_waits, bool functions, bool c_calls,
-                        bool call_lines, int64_t min_call_ns, uint32_t max_depth,
+                        bool samples, bool device_work, bool device_waits, bool device_memory, bool functions,
+                        bool c_calls, bool call_lines, int64_t min_call_ns, uint32_t max_depth,
                         std::vector<std::string> include, std::vector<std::string> exclude) {
     trace::BuildOptions options;
     options.calls = {.functions = functions,
@@ -62,7 +62,8 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
                       .stacks = stacks,
                       .samples = samples,
                       .device_work = device_work,
-                      .device_waits = device_waits};
+                      .device_waits = device_waits,
+                      .device_memory = device_memory};
     options.scope_cost_ns = Recorder::scope_cost_ns();
     options.clean_members = format::clean_members;
     trace::Trace trace = [&] {
@@ -139,13 +140,13 @@ void bind_sessions(nb::module_& module) {
     module.def(
         "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
         "scopes"_a = 0, "input_shapes"_a = true, "stacks"_a = true, "samples"_a = true,
-        "device_work"_a = true, "device_waits"_a = true, "functions"_a = true, "c_calls"_a = true,
-        "call_lines"_a = true, "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX, "include"_a = nb::list(),
-        "exclude"_a = nb::list(),
+        "device_work"_a = true, "device_waits"_a = true, "device_memory"_a = true, "functions"_a = true,
+        "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX,
+        "include"_a = nb::list(), "exclude"_a = nb::list(),
         nb::sig(
             "def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
             "input_shapes: bool = True, stacks: bool = True, samples: bool = True, device_work: bool = True, "
-            "device_waits: bool = True, functions: bool = True, "
+            "device_waits: bool = True, device_memory: bool = True, functions: bool = True, "
             "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
             "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
     module.def(

@@ -25,6 +25,7 @@ enum class RecordKind : uint8_t {
     thread_span = 12,  // a call into that library, on another thread: start and end are ticks; ThreadSpan
     metadata = 13,     // name is a key of the trace's metadata; the payload is its JSON
     note = 14,  // name is its kind; correlation, if not 0, is a count to be summed up; the payload is text
+    device_memory = 15,  // start is ticks, correlation that of the call that asked for it; DeviceMemory
 };
 
 // The order is also the number in Trace columns; `category_name` spells them as Kineto does.
@@ -179,9 +180,25 @@ struct ThreadSpan {
 };
 static_assert(sizeof(ThreadSpan) == 32);
 
+// Numbers reach files.
+enum class MemoryOperation : uint32_t { allocation = 1, release = 2, pool = 3 };
+
+// What became of memory on a device. A record of a pool tells no more than how large it is now.
+struct DeviceMemory {
+    DevicePlace place;  // the resource means nothing
+    uint64_t address;
+    uint64_t bytes;  // of a release 0 where nobody told
+    uint64_t pool;   // its address; 0: the memory is of no pool
+    uint64_t pool_bytes;
+    MemoryOperation operation;
+    uint32_t reserved[3];
+};
+static_assert(sizeof(DeviceMemory) == 64);
+
 // Records of one fixed payload: what stands behind them is this struct, without a length.
 inline bool has_struct_payload(RecordKind kind) {
-    return kind == RecordKind::device_work || kind == RecordKind::thread_span;
+    return kind == RecordKind::device_work || kind == RecordKind::thread_span ||
+           kind == RecordKind::device_memory;
 }
 
 // In Record::end of what one thread tells of another. The number tells threads apart to which the kernel gave

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "trace/lane_rows.h"
 #include "trace/pause_rows.h"
 #include "trace/row_writer.h"
+#include "trace/running_lanes.h"
 #include "trace/samples.h"
 #include "trace/told_rows.h"
 
@@ -43,7 +45,7 @@ public:
           rows_(recording, options, trace_),
           device_rows_(recording, filter_, rows_),
           told_(recording, options, filter_, rows_, device_rows_,
-                [this](int32_t tid) { return track_of_other(tid); }),
+                [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
           samples_(recording.window,
                    {options.wanted.samples, filter_.wants_category(uint8_t(Category::python_function))},
                    [this](uint32_t name) { return filter_.wants_call(name, 0); }) {}
@@ -57,6 +59,7 @@ public:
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
         for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
         for (const ThreadRecording* teller : tellers_) add_told(*teller);
+        told_.write_memory();
         needs_sort_ |= write_pauses(recording_, next_made_up_tid_, rows_);
         if (needs_sort_) sort_events(trace_);
         if (told_.has_device_work()) tie_device_work();
@@ -104,6 +107,7 @@ private:
         thread_name_ = thread.name.empty() ? 0 : trace_.strings.intern(thread.name);
         order_events(thread);
         place_lanes(thread);
+        if (lanes_.size() > 1 && options_.wanted.device_work) see_running_lanes(thread);
         for_each_record(thread, [&](const Record& record) {
             Clipped clipped;
             if (filter_.wants(thread, record, clipped)) write_host_event(record, clipped);
@@ -245,7 +249,28 @@ private:
         needs_sort_ = true;
     }
 
-    uint32_t track_of_other(int32_t tid) {
+    // For calls that are told of the thread and not of its lanes.
+    void see_running_lanes(const ThreadRecording& thread) {
+        for_each_record(thread, [&](const Record& record) {
+            Clipped clipped;
+            if (is_call(record.category) || (record.flags & record::flag_async) != 0 ||
+                !filter_.wants(thread, record, clipped))
+                return;
+            if (record.kind == RecordKind::span)
+                running_lanes_.see_scope(record.lane, clipped);
+            else
+                running_lanes_.see_instant(record.lane, clipped.start);
+        });
+        for (const OpenScopeCopy& scope : thread.open) {
+            Clipped clipped;
+            if (!is_call(uint8_t(scope.meta)) && filter_.wants(thread, scope, clipped))
+                running_lanes_.see_scope(scope.lane, clipped);
+        }
+        running_lanes_.finish(thread.tid, [this](uint16_t lane) { return lanes_[lane].track; });
+    }
+
+    uint32_t track_of_other(int32_t tid, uint64_t tick) {
+        if (const std::optional<uint32_t> running = running_lanes_.track(tid, tick)) return *running;
         const auto itself = std::find_if(recording_.threads.rbegin(), recording_.threads.rend(),
                                          [&](const ThreadRecording& thread) { return thread.tid == tid; });
         return sampled_track(tid, itself == recording_.threads.rend() ? "" : itself->name);
@@ -267,6 +292,7 @@ private:
     Samples samples_;
     std::vector<LaneRows> lanes_;
     OwnCalls own_calls_;
+    RunningLanes running_lanes_;
     std::unordered_map<int32_t, uint32_t> thread_tracks_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;

@@ -22,6 +22,7 @@ struct Wanted {
     bool samples = true;                 // sampled Python stacks; the category is for traced calls
     bool device_work = true;             // what collectors of devices tell, not what programs report
     bool device_waits = true;            // of that, waiting for streams and events
+    bool device_memory = true;           // and allocations
 };
 
 // Of Python calls, where several sessions want different ones.

@@ -96,6 +96,11 @@ public:
         reserve(n);
         size_ = n;
     }
+    // As resize, for many small steps.
+    void extend(size_t n) {
+        make_room(n);
+        size_ += n;
+    }
     void push_back(T value) {
         make_room(1);
         data()[size_++] = value;

@@ -33,16 +33,22 @@ EventKind event_kind(RecordKind kind) {
 
 }  // namespace
 
+// Those that a trace may do without are there once a row needs them.
+template <class Change>
+void RowWriter::for_each_column(Change change) {
+    for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) change(*column);
+    for (auto* column : {&trace_.name, &trace_.track}) change(*column);
+    for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags}) change(*column);
+    if (!trace_.args.empty()) change(trace_.args);
+    if (!trace_.correlation.empty()) change(trace_.correlation);
+}
+
 void RowWriter::resize(size_t rows) {
-    for (auto* column : {&trace_.start_ns, &trace_.duration_ns}) column->resize(rows);
-    for (auto* column : {&trace_.name, &trace_.track}) column->resize(rows);
-    for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags}) column->resize(rows);
-    if (!trace_.args.empty()) trace_.args.resize(rows);
-    if (!trace_.correlation.empty()) trace_.correlation.resize(rows);
+    for_each_column([rows](auto& column) { column.resize(rows); });
 }
 
 size_t RowWriter::add_row() {
-    resize(trace_.size() + 1);
+    for_each_column([](auto& column) { column.extend(1); });
     return trace_.size() - 1;
 }
 

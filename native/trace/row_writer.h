@@ -53,6 +53,8 @@ public:
     size_t damaged() const { return damaged_; }
 
 private:
+    template <class Change>
+    void for_each_column(Change change);
     void write_stack(size_t row, uint32_t stack);
     void write_counter_value(size_t row, double value);
     std::span<const std::string_view> left_out_of(const record::Record& record) const;

@@ -34,12 +34,13 @@ void ToldRows::write(const record::ThreadRecording& teller, const Record& record
             return write_work(teller, record);
         case RecordKind::thread_span:
             return write_call(teller, record);
+        case RecordKind::device_memory:
+            return see_memory(teller, record);
         case RecordKind::metadata:
             metadata_[std::string(recording_.names(record.name))] = text_of(record);
             return;
         case RecordKind::note: {
-            const Window& window = recording_.window;
-            if (record.start < window.begin || record.start > window.end) return;
+            if (!is_of_this_session(record)) return;
             notes_[{std::string(recording_.names(record.name)), std::string(text_of(record))}] +=
                 record.correlation;
             return;
@@ -47,6 +48,12 @@ void ToldRows::write(const record::ThreadRecording& teller, const Record& record
         default:
             return;
     }
+}
+
+// A session file holds notes of its own session only, and a short ring ends before the last of them.
+bool ToldRows::is_of_this_session(const Record& note) const {
+    const Window& window = recording_.window;
+    return recording_.is_recovered || (note.start >= window.begin && note.start <= window.end);
 }
 
 bool ToldRows::wants(const record::ThreadRecording& teller, const Record& record, size_t struct_bytes,
@@ -88,10 +95,24 @@ void ToldRows::write_call(const record::ThreadRecording& teller, const Record& r
     if (!wants(teller, record, sizeof call, clipped)) return;
     std::memcpy(&call, record.payload_bytes(), sizeof call);
     const size_t row = rows_.add_row();
-    rows_.write_row(row, track_of_(call.tid), clipped, rows_.name(record.name));
+    rows_.write_row(row, track_of_(call.tid, record.start), clipped, rows_.name(record.name));
     rows_.trace().category[row] = record.category;
-    rows_.write_members(row, call.members);
+    if (record.payload * sizeof record > sizeof call)
+        rows_.write_payload(row, record, sizeof call);
+    else
+        rows_.write_members(row, call.members);
     rows_.write_correlation(row, record.correlation);
+}
+
+void ToldRows::see_memory(const record::ThreadRecording& teller, const Record& record) {
+    Clipped clipped;
+    if (options_.wanted.device_memory && record.payload * sizeof record >= sizeof(record::DeviceMemory) &&
+        clip(record.start, record.start, 0, teller.windows, clipped))
+        memory_.see(record);
+}
+
+void ToldRows::write_memory() {
+    memory_.write([this] { return track_of_(int32_t(recording_.pid), 0); });
 }
 
 std::string_view ToldRows::text_of(const Record& record) const {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "record/recording.h"
+#include "trace/device_memory.h"
 #include "trace/device_rows.h"
 #include "trace/event_filter.h"
 #include "trace/row_writer.h"
@@ -17,31 +18,38 @@
 namespace kinetograph::trace {
 
 inline bool is_told(record::RecordKind kind) {
-    return kind >= record::RecordKind::device_work && kind <= record::RecordKind::note;
+    return kind >= record::RecordKind::device_work && kind <= record::RecordKind::device_memory;
 }
 
 class ToldRows {
 public:
-    // `track_of` gives the track of a thread, and makes one for a thread that recorded nothing itself.
+    // `track_of` gives the track of what a thread ran at a time, and makes one for a thread that recorded
+    // nothing itself.
     ToldRows(const record::Recording& recording, const BuildOptions& options, const EventFilter& filter,
-             RowWriter& rows, DeviceRows& device_rows, std::function<uint32_t(int32_t tid)> track_of)
+             RowWriter& rows, DeviceRows& device_rows,
+             std::function<uint32_t(int32_t tid, uint64_t tick)> track_of)
         : recording_(recording),
           options_(options),
           filter_(filter),
           rows_(rows),
           device_rows_(device_rows),
-          track_of_(std::move(track_of)) {}
+          track_of_(std::move(track_of)),
+          memory_(rows) {}
 
     // In any order; whoever calls sorts at the end.
     void write(const record::ThreadRecording& teller, const record::Record& record);
     bool has_device_work() const { return has_device_work_; }
+    // After the last record, and before rows are sorted.
+    void write_memory();
     // After the last record: metadata and notes go into the trace.
     void finish();
 
 private:
     void write_work(const record::ThreadRecording& teller, const record::Record& record);
     void write_call(const record::ThreadRecording& teller, const record::Record& record);
+    void see_memory(const record::ThreadRecording& teller, const record::Record& record);
     void write_work_args(size_t row, const record::Record& record, const record::DeviceWork& work);
+    bool is_of_this_session(const record::Record& note) const;
     bool wants(const record::ThreadRecording& teller, const record::Record& record, size_t struct_bytes,
                Clipped& clipped) const;
     std::string_view text_of(const record::Record& record) const;
@@ -51,7 +59,8 @@ private:
     const EventFilter& filter_;
     RowWriter& rows_;
     DeviceRows& device_rows_;
-    const std::function<uint32_t(int32_t)> track_of_;
+    const std::function<uint32_t(int32_t, uint64_t)> track_of_;
+    DeviceMemoryRows memory_;
     bool has_device_work_ = false;
     std::map<std::string, std::string> metadata_;
     std::map<std::pair<std::string, std::string>, uint64_t> notes_;  // how often, or 0

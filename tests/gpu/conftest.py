@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Or torch keeps CUPTI from its first profile on, and nobody else can record (CUDA before 12.6, torch before 2.12).
+# Or torch before 2.12 keeps CUPTI from its first profile on, and nobody else can record.
 os.environ.setdefault("TEARDOWN_CUPTI", "1")
 
 HERE = Path(__file__).parent

@@ -84,12 +84,33 @@ def test_every_kernel_has_a_launch_and_begins_after_it(torch: Any) -> None:
     assert "took CUPTI over" not in notes(p.trace)
 
 
+def test_every_kernel_of_a_training_step_is_tied_to_its_scope(torch: Any) -> None:
+    x = torch.randn(64, 64, device="cuda")
+    w = torch.randn(64, 64, device="cuda", requires_grad=True)
+    step(torch, x, w)
+    torch.cuda.synchronize()
+    # Or backward launches from a thread of its own, in which the program opens no scope.
+    with torch.autograd.set_multithreading_enabled(False), kg.profile(activities=BOTH) as p:
+        for _ in range(10):
+            with kg.scope("step"):
+                step(torch, x, w)
+    found = kernels(p.trace)
+    assert len(found) >= 40
+    assert {kernel.linked.name for kernel in found if kernel.linked} == {"step"}
+    assert all(kernel.linked is not None for kernel in found)
+    averages = {
+        average.key: average for average in p.key_averages() if average.device_type is kg.DeviceType.CPU
+    }
+    total = sum(kernel.duration_ns for kernel in found)
+    assert averages["step"].device_time_total == pytest.approx(total / 1e3, rel=1e-3)
+
+
 def test_a_million_kernels_are_all_there(torch: Any) -> None:
     x = torch.randn(64, device="cuda")
     with kg.profile(activities=["cuda"]) as p:
         for _ in range(1_000_000):
             x.add_(1)
-    categories = p.trace.columns.category
+    categories = p.trace.columns["category"]
     kernel = p.trace.categories.index("kernel")
     assert int((categories == kernel).sum()) == 1_000_000
     assert "dropped" not in notes(p.trace)

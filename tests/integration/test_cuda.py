@@ -131,9 +131,36 @@ def test_waiting_is_for_those_who_ask(play: Play) -> None:
     assert "cuda_sync" not in result["without"]
 
 
+def test_a_graph_is_its_nodes_or_one_event(play: Play) -> None:
+    assert play("whole_graphs") == {"nodes": 3, "launches": 1}
+
+
+def test_memory_is_for_those_who_ask(play: Play, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    result = play("memory_is_for_those_who_ask", path)
+    changes = [event["args"] for event in result["events"] if event["name"] == "[memory]"]
+    assert [change["Bytes"] for change in changes] == [100, 20, -100]
+    assert [change["Total Allocated"] for change in changes] == [100, 120, 20]
+    assert result["averages"]["step"] == [0, 20]
+    assert result["averages"]["cudaMalloc"] == [120, 120]
+    assert result["without"] == 0
+    written = [event for event in json.loads(path.read_text())["traceEvents"] if event["name"] == "[memory]"]
+    assert [event["args"]["Device Id"] for event in written] == [0, 0, 0]
+
+
 def test_kernels_belong_to_the_scope_of_their_thread(play: Play) -> None:
     owners = play("threads_launch")["owners"]
     assert owners == {str(stream): [f"thread {stream}"] for stream in range(4)}
+
+
+def test_kernels_belong_to_the_scope_of_their_task(play: Play) -> None:
+    owners = play("tasks_launch")
+    assert owners.pop("loop") == "loop"
+    assert owners == {
+        f"{task} {what}": task if what.startswith(("begins", "after")) else f"{task} {what}"
+        for task in ("a", "b")
+        for what in ("begins", "part 0", "after part 0", "part 1", "after part 1")
+    }
 
 
 def test_nothing_is_kept_of_a_pause(play: Play) -> None:

@@ -105,11 +105,12 @@ def test_a_process_that_cannot_record_runs_undisturbed_and_is_named_in_the_notes
     assert "was not recorded" in note
 
 
-def test_what_a_stop_would_tell_is_in_the_notes_of_a_run(trace: Path) -> None:
+@pytest.mark.parametrize("ring", [(), ("--ring", 1e-6)])
+def test_what_a_stop_would_tell_is_in_the_notes_of_a_run(trace: Path, ring: tuple[object, ...]) -> None:
     program = (
         "import kinetograph as kg; kg.add_global_callback(lambda begun: 1 / 0); kg.scope('x').__enter__()"
     )
-    assert recorded(trace, "-c", program, options=("--sample", 1000)).stderr == b""
+    assert recorded(trace, "-c", program, options=("--sample", 1000, *ring)).stderr == b""
     (cost,) = (text for text in notes(kg.load(trace), "cost") if "sampling" in text)
     assert "sampling used" in cost
     (error,) = notes(kg.load(trace), "callback")

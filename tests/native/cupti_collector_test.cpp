@@ -11,85 +11,12 @@
 #include <cupti.h>
 
 #include "check.h"
-#include "fake_cuda/play.h"
-#include "record/recorder.h"
-#include "trace/builder.h"
+#include "cuda_session.h"
 
 using namespace kinetograph;
+using namespace kinetograph::test;
 using record::Category;
-using record::Recorder;
-using test::FakeCuda;
 using trace::Trace;
-
-namespace {
-
-const FakeCuda& cuda() {
-    static const FakeCuda* const fake = [] {
-        auto* made = new FakeCuda;
-        made->initialise();
-        return made;
-    }();
-    return *fake;
-}
-
-// A session that wants CUDA, in the order in which Python does it.
-class CudaSession {
-public:
-    explicit CudaSession(collect::CudaOptions options = {}) {
-        cuda();
-        use_ = collect::start_cuda(options);
-        record::SessionOptions session;
-        session.all_threads = true;
-        id_ = Recorder::instance().start(session);
-    }
-    Trace stop(bool may_wait = true) {
-        collect::flush_cuda(may_wait);
-        record::Recording recording = Recorder::instance().stop(id_);
-        collect::stop_cuda(use_);
-        return trace::build_trace(std::move(recording));
-    }
-
-private:
-    uint64_t use_;
-    record::SessionId id_;
-};
-
-std::string name_of(const Trace& trace, size_t row) {
-    return std::string(trace.strings[trace.name[row]]);
-}
-
-std::vector<size_t> rows_of(const Trace& trace, Category category) {
-    std::vector<size_t> rows;
-    for (size_t row = 0; row < trace.size(); ++row)
-        if (trace.category[row] == uint8_t(category)) rows.push_back(row);
-    return rows;
-}
-
-size_t count(const Trace& trace, Category category) {
-    return rows_of(trace, category).size();
-}
-
-bool has_note(const Trace& trace, std::string_view text) {
-    for (const trace::Note& note : trace.notes)
-        if (note.text.find(text) != std::string::npos) return true;
-    return false;
-}
-
-void scope(const char* name, const std::function<void()>& body) {
-    record::ThreadBuffer* thread = record::recording_thread();
-    CHECK(thread);
-    const uint32_t id = Recorder::instance().intern(name);
-    record::Lane& lane = record::lane_of(*thread, 0);
-    record::begin_scope(*thread, lane, id, uint32_t(Category::user_annotation) | 7U << 8);
-    body();
-    record::end_scope(*thread, lane, id, base::ticks());
-}
-
-std::string row_args(const Trace& trace, size_t row) {
-    return std::string(trace.args_of(row));
-}
-
-}  // namespace
 
 TEST(nothing_of_cupti_is_called_before_the_program_has_initialised_cuda) {
     static const FakeCuda fake;  // loaded, but not initialised
@@ -124,6 +51,13 @@ TEST(a_kernel_and_its_launch_are_in_the_trace_and_tied_to_the_scope) {
     CHECK(trace.link[kernel] == int32_t(step) && trace.link[call] == int32_t(step));
     CHECK(trace.start_ns[call] >= trace.start_ns[step] && trace.end_ns(call) <= trace.end_ns(step));
     CHECK(trace.start_ns[kernel] >= trace.start_ns[call]);
+}
+
+TEST(a_kernel_that_was_not_mangled_keeps_its_name) {
+    CudaSession session;
+    cuda().launch("f");
+    const Trace trace = session.stop();
+    CHECK(name_of(trace, rows_of(trace, Category::kernel).at(0)) == "f");
 }
 
 TEST(arguments_of_a_kernel_are_kinetos) {

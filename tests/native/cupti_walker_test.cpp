@@ -27,6 +27,8 @@ constexpr uint32_t decoded_kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
                                       CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
                                       CUPTI_ACTIVITY_KIND_JIT,
                                       CUPTI_ACTIVITY_KIND_CONTEXT,
+                                      CUPTI_ACTIVITY_KIND_MEMORY2,
+                                      CUPTI_ACTIVITY_KIND_MEMORY_POOL,
                                       CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
 
 // Each word is the begin of a record of that kind, so that there is one wherever the next may begin.
@@ -124,6 +126,7 @@ TEST(the_table_agrees_with_the_headers_we_build_with) {
     CHECK(sizes.of(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) == sizeof(CUpti_ActivityGraphTrace2));
     CHECK(sizes.of(CUPTI_ACTIVITY_KIND_JIT) == sizeof(CUpti_ActivityJit2));
     CHECK(sizes.of(CUPTI_ACTIVITY_KIND_CONTEXT) == sizeof(CUpti_ActivityContext3));
+    CHECK(sizes.of(CUPTI_ACTIVITY_KIND_MEMORY2) == sizeof(CUpti_ActivityMemory4));
 }
 
 TEST(the_table_agrees_with_real_libraries) {
@@ -137,6 +140,8 @@ TEST(each_version_has_its_own_sizes) {
     CHECK(RecordSizes(130201).of(kernel) == 224);
     CHECK(RecordSizes(130300).of(kernel) == 232);
     CHECK(RecordSizes(130401).of(kernel) == 248);
+    CHECK(RecordSizes(23).of(CUPTI_ACTIVITY_KIND_MEMORY2) == 120);
+    CHECK(RecordSizes(24).of(CUPTI_ACTIVITY_KIND_MEMORY2) == 128);
 }
 
 TEST(records_of_mixed_kinds_are_all_found) {

@@ -50,12 +50,12 @@ def test_activity_types_have_the_numbers_of_the_libkineto_in_pytorch() -> None:
     assert theirs.items() <= numbers(KinetoActivityType).items()
 
 
-def test_experimental_options_are_pytorchs_in_order_and_default() -> None:
+def test_experimental_options_are_pytorchs_in_order_and_default_before_our_own() -> None:
     signature = torch._C._profiler._ExperimentalConfig.__init__.__doc__.partition("\n")[0]
     theirs = re.findall(r"(\w+): [\w.\[\]]+ = (\[\]|''|False)", signature)
     defaults = {"[]": (), "''": "", "False": False}
     expected = [(name, defaults[default]) for name, default in theirs]
-    assert list(ExperimentalConfig.defaults.items()) == expected
+    assert list(ExperimentalConfig.defaults.items()) == [*expected, ("cuda_graphs", "nodes")]
 
 
 def test_options_of_the_config_are_pytorchs_in_order() -> None:

@@ -16,12 +16,14 @@ std::atomic<Attachment*> current{nullptr};
 constexpr uint32_t first_safe_to_finalize = 24;  // CUDA 12.6
 
 constexpr CUpti_ActivityKind always[] = {
-    CUPTI_ACTIVITY_KIND_MEMCPY,  CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,  CUPTI_ACTIVITY_KIND_OVERHEAD,
-    CUPTI_ACTIVITY_KIND_JIT,
+    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_JIT,    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 };
 constexpr CUpti_ActivityKind on_request_only[] = {
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
+    CUPTI_ACTIVITY_KIND_MEMORY_POOL, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 
 constexpr uint32_t runtime_begins[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000,
                                        CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000,
@@ -104,6 +106,7 @@ void Attachment::let_go() {
     is_leaving_.store(false, std::memory_order_relaxed);
     cupti_.finalize();
     subscriber_ = nullptr;
+    life_ = 0;
 }
 
 // ---- attaching
@@ -125,6 +128,7 @@ std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& call
         disable_all();
         cupti_.unsubscribe(subscriber_);
         subscriber_ = nullptr;
+        life_ = 0;
     }
     return reason;
 }
@@ -135,6 +139,7 @@ std::string Attachment::subscribe() {
         cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS)
         return {};
     const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, this);
+    life_ = result == CUPTI_SUCCESS ? ++lives_ : 0;
     if (result == CUPTI_SUCCESS) return {};
     subscriber_ = nullptr;
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
@@ -179,9 +184,14 @@ void Attachment::add_kinds(const WantedKinds& kinds) {
         cupti_.enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
         cupti_.enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
     }
-    if (kinds.whole_graphs && !enabled_.whole_graphs) cupti_.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    enabled_ = {enabled_.synchronization || kinds.synchronization,
-                enabled_.whole_graphs || kinds.whole_graphs};
+    if (kinds.memory && !enabled_.memory) {
+        cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY2);
+        cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+    }
+    if (kinds.whole_graphs != enabled_.whole_graphs)
+        (kinds.whole_graphs ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory,
+                kinds.whole_graphs};
 }
 
 void Attachment::disable_all() {
@@ -210,6 +220,15 @@ bool Attachment::flush(bool all) {
     return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
 }
 
+void Attachment::push_external_id(CUpti_ExternalCorrelationKind kind, uint64_t id) const {
+    if (cupti_.push_external_id) cupti_.push_external_id(kind, id);
+}
+
+void Attachment::pop_external_id(CUpti_ExternalCorrelationKind kind) const {
+    uint64_t popped = 0;
+    if (cupti_.pop_external_id) cupti_.pop_external_id(kind, &popped);
+}
+
 // ---- leaving
 
 void Attachment::detach() {
@@ -231,6 +250,7 @@ void Attachment::leave_now() {
 
 void Attachment::give_up() {
     is_attached_ = false;
+    life_ = 0;
     buffers_.abandon_outstanding();
 }
 

@@ -16,6 +16,7 @@ namespace kinetograph::collect::cupti {
 
 struct WantedKinds {
     bool synchronization = false;
+    bool memory = false;
     bool whole_graphs = false;
     bool operator==(const WantedKinds&) const = default;
 };
@@ -31,7 +32,7 @@ public:
     // Empty, or the reason why not: then everything is as if it had not been tried.
     std::string attach(const WantedKinds& kinds, const WantedCalls& calls);
     bool is_attached() const { return is_attached_; }
-    // Asks for more than before.
+    // Asks for more than before; but whole graphs may be asked for no longer.
     void add_kinds(const WantedKinds& kinds);
 
     // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.
@@ -43,6 +44,12 @@ public:
     void leave_now();
     // Another tool has taken our place: touch nothing of CUPTI.
     void give_up();
+
+    // Which taking up of CUPTI this is, from 1 on; 0 while there is none. Ids that were pushed to one are
+    // unknown to the next.
+    uint64_t life() const { return life_; }
+    void push_external_id(CUpti_ExternalCorrelationKind kind, uint64_t id) const;
+    void pop_external_id(CUpti_ExternalCorrelationKind kind) const;
 
     // Whether a capture is under way that began while we were attached.
     bool is_capturing() const;
@@ -71,6 +78,7 @@ private:
     WantedKinds enabled_;
     bool is_attached_ = false;
     bool uses_ticks_ = false;
+    uint64_t life_ = 0, lives_ = 0;
     std::atomic<bool> is_leaving_{false};
     std::atomic<uint64_t> dropped_{0};
     // The runtime's calls are made of the driver's, so that a capture may be seen in both.

@@ -1,5 +1,6 @@
 #include "collect/cupti/collector.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,8 +31,17 @@ constexpr std::string_view taken_over =
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
+constexpr std::string_view nodes_for_all =
+    "of sessions that ran at once one wanted the nodes of CUDA graphs and another only launches; both got "
+    "nodes";
 constexpr std::string_view not_waited =
     "a stream was being captured at the end, so that GPU work still running then is not here";
+
+// The two that Kineto uses.
+CUpti_ExternalCorrelationKind cuptis_kind(ExternalId kind) {
+    return kind == ExternalId::users ? CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1
+                                     : CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+}
 
 // One per process. Never destroyed, since CUPTI may call back until the very end.
 class CudaCollector {
@@ -39,6 +49,8 @@ public:
     uint64_t start(const CudaOptions& options);
     void flush(bool may_wait);
     void stop(uint64_t use);
+    uint64_t push(ExternalId kind, uint64_t id);
+    void pop(ExternalId kind, uint64_t pushed);
     bool leave();
     CudaStatus status();
 
@@ -46,6 +58,7 @@ public:
 
 private:
     cupti::WantedKinds wanted_kinds() const;
+    size_t count_whole_graphs() const;
     bool is_crash_safe() const;
     int look_around();
     void try_to_attach();
@@ -59,6 +72,7 @@ private:
     std::mutex flush_mutex_;  // one flush, start or stop at a time; taken before mutex_
     std::map<uint64_t, CudaOptions> uses_;
     uint64_t next_use_ = 1;
+    bool graphs_differ_ = false;  // of the uses since there was none
     CudaState state_ = CudaState::off;
     std::string reason_;
     const Driver* driver_ = nullptr;
@@ -68,7 +82,7 @@ private:
     std::unique_ptr<Attachment> attachment_;
     std::unique_ptr<DecoderThread> thread_;
     std::string properties_;
-    int driver_version_ = 0;
+    int driver_version_ = 0, runtime_version_ = 0;
 };
 
 CudaCollector* collector = nullptr;
@@ -77,9 +91,16 @@ cupti::WantedKinds CudaCollector::wanted_kinds() const {
     cupti::WantedKinds kinds;
     for (const auto& [use, options] : uses_) {
         kinds.synchronization |= options.synchronization;
-        kinds.whole_graphs |= options.whole_graphs;
+        kinds.memory |= options.memory;
     }
+    kinds.whole_graphs = count_whole_graphs() == uses_.size();
     return kinds;
+}
+
+// Nodes or whole graphs is one choice for the process. Nodes tell more, so that one who wants them decides.
+size_t CudaCollector::count_whole_graphs() const {
+    return size_t(
+        std::count_if(uses_.begin(), uses_.end(), [](const auto& use) { return use.second.whole_graphs; }));
 }
 
 bool CudaCollector::is_crash_safe() const {
@@ -95,6 +116,8 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
         std::lock_guard lock(mutex_);
         use = next_use_++;
         uses_[use] = options;
+        const size_t whole = count_whole_graphs();
+        graphs_differ_ |= whole != 0 && whole != uses_.size();
         if (state_ == CudaState::attached)
             attachment_->add_kinds(wanted_kinds());
         else
@@ -119,6 +142,8 @@ int CudaCollector::look_around() {
 void CudaCollector::try_to_attach() {
     try {
         if (!cupti_) open();
+        // Now, or the call would be recorded.
+        if (runtime_version_ == 0) runtime_version_ = cupti::runtime_version();
         reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
     } catch (const std::exception& error) {
         reason_ = error.what();
@@ -180,10 +205,13 @@ void CudaCollector::tell_how_it_went(bool waited) {
         cupti::tell_metadata(thread, "deviceProperties", properties_);
         cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
         cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
+        if (runtime_version_ != 0)
+            cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
     });
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
     if (!waited && attachment_->is_capturing()) tell("cuda", not_waited);
+    if (graphs_differ_) tell("cuda", nodes_for_all);
 }
 
 void CudaCollector::stop(uint64_t use) {
@@ -192,12 +220,27 @@ void CudaCollector::stop(uint64_t use) {
         std::lock_guard lock(mutex_);
         uses_.erase(use);
         if (!uses_.empty()) return;
+        graphs_differ_ = false;
         if (state_ == CudaState::attached) attachment_->detach();
         state_ = CudaState::off;
     }
     if (!thread_) return;
     thread_->stop();
     thread_.reset();
+}
+
+uint64_t CudaCollector::push(ExternalId kind, uint64_t id) {
+    std::lock_guard lock(mutex_);
+    if (state_ != CudaState::attached) return 0;
+    attachment_->push_external_id(cuptis_kind(kind), id);
+    return attachment_->life();
+}
+
+// Also after the session: CUPTI remembers it for as long as it lives.
+void CudaCollector::pop(ExternalId kind, uint64_t pushed) {
+    std::lock_guard lock(mutex_);
+    if (pushed != 0 && attachment_ && attachment_->life() == pushed)
+        attachment_->pop_external_id(cuptis_kind(kind));
 }
 
 bool CudaCollector::leave() {
@@ -245,6 +288,16 @@ void flush_cuda(bool may_wait) {
 void stop_cuda(uint64_t use) {
     prepare_cuda();
     collector->stop(use);
+}
+
+uint64_t push_external_id(ExternalId kind, uint64_t id) {
+    prepare_cuda();
+    return collector->push(kind, id);
+}
+
+void pop_external_id(ExternalId kind, uint64_t pushed) {
+    prepare_cuda();
+    collector->pop(kind, pushed);
 }
 
 bool leave_cupti_to_metrics() {

@@ -12,6 +12,7 @@ namespace kinetograph::collect {
 
 struct CudaOptions {
     bool synchronization = false;  // waiting for streams and events, and the events themselves
+    bool memory = false;           // what is taken on devices, and given back
     bool whole_graphs = false;  // one event for each launch of a graph, instead of one for each of its nodes
     bool crash_safe = false;    // what is complete is brought in every second, and not only at the end
     std::vector<std::string> libraries;  // where libcupti may be, best first; one that is mapped already wins
@@ -45,6 +46,13 @@ KINETOGRAPH_API uint64_t start_cuda(const CudaOptions& options);
 KINETOGRAPH_API void flush_cuda(bool may_wait);
 // The last one detaches. Flush before the session stops, then call this.
 KINETOGRAPH_API void stop_cuda(uint64_t use);
+
+// Ids that the calling thread gives to the calls it makes from now on; they become arguments of those calls.
+// Numbers reach Python.
+enum class ExternalId : int { operators = 0, users = 1 };
+// 0 where CUDA is not being recorded. Else for the pop, which does nothing if CUPTI was let go of in between.
+KINETOGRAPH_API uint64_t push_external_id(ExternalId kind, uint64_t id);
+KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
 
 // Leaves CUPTI, which serves one user, to the counters (metrics.h). False while a session records.
 bool leave_cupti_to_metrics();

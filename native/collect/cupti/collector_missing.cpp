@@ -13,6 +13,12 @@ void flush_cuda(bool) {}
 
 void stop_cuda(uint64_t) {}
 
+uint64_t push_external_id(ExternalId, uint64_t) {
+    return 0;
+}
+
+void pop_external_id(ExternalId, uint64_t) {}
+
 CudaStatus cuda_status() {
     CudaStatus status;
     status.state = CudaState::not_built;

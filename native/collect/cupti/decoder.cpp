@@ -1,6 +1,7 @@
 #include "collect/cupti/decoder.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "collect/cupti/members.h"
 #include "collect/cupti/record_names.h"
@@ -17,7 +18,6 @@ using record::Record;
 using record::RecordKind;
 using record::ThreadBuffer;
 
-constexpr uint8_t cuda_device = 1;  // DeviceType::CUDA
 constexpr size_t most_events_known = 1'000'000;
 
 uint32_t intern(std::string_view text) {
@@ -87,6 +87,12 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             return add_overhead(thread, view<CUpti_ActivityOverhead3>(record, bytes));
         case CUPTI_ACTIVITY_KIND_JIT:
             return add_compilation(thread, view<CUpti_ActivityJit2>(record, bytes), bytes);
+        case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+            return external_ids_.see(view<CUpti_ActivityExternalCorrelation>(record, bytes));
+        case CUPTI_ACTIVITY_KIND_MEMORY2:
+            return add_memory(thread, memory_of(view<CUpti_ActivityMemory4>(record, bytes)));
+        case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+            return add_memory(thread, memory_of(view<CUpti_ActivityMemoryPool3>(record, bytes)));
         case CUPTI_ACTIVITY_KIND_CONTEXT: {
             const auto context = view<CUpti_ActivityContext3>(record, bytes);
             devices_[context.contextId] = context.deviceId;
@@ -99,13 +105,15 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
 
 void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel) {
     devices_[kernel.contextId] = kernel.deviceId;
-    append_work(thread, {kernel.start,
-                         kernel.end,
-                         shapes_.kernel_name(kernel.name),
-                         Category::kernel,
-                         kernel.correlationId,
-                         {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel), 0},
-                         {}});
+    const auto [name, collective] = shapes_.kernel_name(kernel.name);
+    append_work(thread,
+                {kernel.start,
+                 kernel.end,
+                 name,
+                 Category::kernel,
+                 kernel.correlationId,
+                 {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel, collective), 0},
+                 {}});
 }
 
 void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy) {
@@ -152,14 +160,17 @@ void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& s
 
 // One launch of a whole graph, where nodes are not recorded one by one.
 void RecordDecoder::add_graph(ThreadBuffer& thread, const CUpti_ActivityGraphTrace2& graph) {
-    const uint32_t members =
-        shapes_.place(place_key(graph.deviceId, graph.contextId, graph.streamId, graph.graphId, 0));
+    // One that begins on the host has no device there.
+    const bool on_host = graph.deviceId == uint32_t(INT_MAX);
+    const uint32_t device = on_host ? graph.endDeviceId : graph.deviceId;
+    const uint32_t context = on_host ? graph.endContextId : graph.contextId;
+    const uint32_t members = shapes_.place(place_key(device, context, graph.streamId, graph.graphId, 0));
     append_work(thread, {graph.start,
                          graph.end,
                          intern("CUDA Graph"),
                          Category::kernel,
                          graph.correlationId,
-                         {place_of(graph.deviceId, graph.streamId), 0, members, 0},
+                         {place_of(device, graph.streamId), 0, members, 0},
                          {}});
 }
 
@@ -167,11 +178,13 @@ void RecordDecoder::add_call(ThreadBuffer& thread, const CUpti_ActivityAPI& call
     const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
     if (!is_runtime && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
         synchronizations_.fetch_add(1, std::memory_order_relaxed);
+    std::string ids = external_ids_.take(call.correlationId);
     if (!(is_runtime ? wanted_.wants_runtime(call.cbid) : wanted_.wants_driver(call.cbid))) return;
+    if (!ids.empty()) ids = Members().add("cbid", call.cbid).text() + "," + ids;
     const auto domain = is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
     append_call(thread, is_runtime ? Category::cuda_runtime : Category::cuda_driver, call.start, call.end,
                 shapes_.call_name(domain, call.cbid), call.correlationId,
-                {int32_t(call.threadId), shapes_.call(call.cbid), {}});
+                {int32_t(call.threadId), shapes_.call(call.cbid), {}}, ids);
 }
 
 void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync) {
@@ -231,6 +244,15 @@ void RecordDecoder::add_compilation(ThreadBuffer& thread, const CUpti_ActivityJi
                 {int32_t(jit.threadId), 0, {}});
 }
 
+void RecordDecoder::add_memory(ThreadBuffer& thread, const ToldMemory& memory) {
+    if (memory.time == 0) return;
+    const uint64_t now = clock_.ticks(memory.time);
+    append_struct(thread,
+                  {now, now, intern("[memory]"), RecordKind::device_memory,
+                   uint8_t(Category::cpu_instant_event), 0, 0, 0, 0, memory.correlation},
+                  &memory.details, sizeof memory.details, {});
+}
+
 uint32_t RecordDecoder::device_of(uint32_t context) const {
     const auto known = devices_.find(context);
     return known == devices_.end() ? 0 : known->second;
@@ -251,12 +273,13 @@ void RecordDecoder::append_work(ThreadBuffer& thread, const Work& work) {
 }
 
 void RecordDecoder::append_call(ThreadBuffer& thread, Category category, uint64_t start, uint64_t end,
-                                uint32_t name, uint32_t correlation, const record::ThreadSpan& details) {
+                                uint32_t name, uint32_t correlation, const record::ThreadSpan& details,
+                                std::string_view own_members) {
     if (start == 0 || end == 0) return;
     append_struct(thread,
                   {clock_.ticks(start), clock_.ticks(end), name, RecordKind::thread_span, uint8_t(category),
                    0, 0, 0, 0, correlation},
-                  &details, sizeof details, {});
+                  &details, sizeof details, own_members);
 }
 
 void tell_metadata(ThreadBuffer& thread, std::string_view key, std::string_view json) {

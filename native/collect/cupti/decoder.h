@@ -13,6 +13,8 @@
 #include "collect/cupti/buffers.h"
 #include "collect/cupti/calls.h"
 #include "collect/cupti/clock_map.h"
+#include "collect/cupti/external_ids.h"
+#include "collect/cupti/memory.h"
 #include "collect/cupti/record_sizes.h"
 #include "collect/cupti/shapes.h"
 #include "record/thread_buffer.h"
@@ -61,9 +63,11 @@ private:
     void add_event(record::ThreadBuffer& thread, const CUpti_ActivityCudaEvent2& event);
     void add_overhead(record::ThreadBuffer& thread, const CUpti_ActivityOverhead3& overhead);
     void add_compilation(record::ThreadBuffer& thread, const CUpti_ActivityJit2& jit, size_t bytes);
+    void add_memory(record::ThreadBuffer& thread, const ToldMemory& memory);
     void append_work(record::ThreadBuffer& thread, const Work& work);
     void append_call(record::ThreadBuffer& thread, record::Category category, uint64_t start, uint64_t end,
-                     uint32_t name, uint32_t correlation, const record::ThreadSpan& details);
+                     uint32_t name, uint32_t correlation, const record::ThreadSpan& details,
+                     std::string_view own_members = {});
     uint32_t device_of(uint32_t context) const;
 
     const Cupti& cupti_;
@@ -71,6 +75,7 @@ private:
     WantedCalls wanted_;
     Shapes shapes_;
     ClockMap clock_;
+    ExternalIds external_ids_;
     std::unordered_map<uint32_t, uint32_t> devices_;    // of contexts
     std::unordered_map<uint64_t, EventRecord> events_;  // by context and event
     std::atomic<uint64_t> last_tick_{0};

@@ -146,6 +146,17 @@ const Driver* initialised_driver() {
     return driver->device_count(&devices) == CUDA_SUCCESS && devices > 0 ? driver : nullptr;
 }
 
+int runtime_version() {
+    const std::string path = mapped_path("libcudart");
+    void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return 0;
+    int (*get_version)(int*) = nullptr;  // 0 is success
+    int version = 0;
+    if (!find(library, "cudaRuntimeGetVersion", get_version) || get_version(&version) != 0) version = 0;
+    dlclose(library);  // as often loaded as before
+    return version;
+}
+
 const Cupti& open_cupti(const std::vector<std::string>& candidates) {
     static std::mutex mutex;
     static Cupti* opened = nullptr;

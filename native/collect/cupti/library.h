@@ -70,6 +70,10 @@ const Driver* initialised_driver();
 // Whether libcuda is in this process, initialised or not.
 KINETOGRAPH_API bool driver_is_mapped();
 
+// Of the CUDA runtime that the program has loaded, as cudaRuntimeGetVersion tells it; 0 without one. Programs
+// may use the driver alone, or a runtime that is linked into them.
+int runtime_version();
+
 // The library that is mapped already, else the first of `candidates` that opens. Throws std::runtime_error
 // with the reason. Only call it with an initialised driver: some versions crash without one.
 const Cupti& open_cupti(const std::vector<std::string>& candidates);

@@ -2,9 +2,11 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
+#include "collect/cupti/collectives.h"
 #include "collect/cupti/members.h"
 #include "record/recorder.h"
 
@@ -23,7 +25,7 @@ void bound(Map& map) {
     if (map.size() > most_kept) map.clear();
 }
 
-KernelKey key_of(const CUpti_ActivityKernel10& kernel) {
+KernelKey key_of(const CUpti_ActivityKernel10& kernel, uint32_t collective) {
     return {kernel.deviceId,
             kernel.contextId,
             kernel.streamId,
@@ -36,7 +38,7 @@ KernelKey key_of(const CUpti_ActivityKernel10& kernel) {
             kernel.channelID,
             kernel.graphNodeId,
             uint32_t(kernel.channelType),
-            0};
+            collective};
 }
 
 LaunchShape shape_of(const KernelKey& key) {
@@ -51,6 +53,9 @@ void add_graph(Members& members, uint32_t graph, uint64_t node) {
 }  // namespace
 
 std::string demangled(const char* name) {
+    // The rest are plain names, as those of Triton, some of which the demangler would take for types: f is
+    // float.
+    if (!std::string_view(name).starts_with("_Z")) return name;
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(
         abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
@@ -79,12 +84,21 @@ void Shapes::forget_if_gone() {
 }
 
 // By its text and not by its pointer, which the next module may get.
-uint32_t Shapes::kernel_name(const char* mangled) {
+Shapes::KernelName Shapes::kernel_name(const char* mangled) {
     if (!mangled) mangled = "unknown kernel";
     const auto known = kernel_names_.find(std::string_view(mangled));
     if (known != kernel_names_.end()) return known->second;
     bound(kernel_names_);
-    return kernel_names_[mangled] = intern(demangled(mangled));
+    const std::string name = demangled(mangled);
+    return kernel_names_[mangled] = {intern(name), collective(name)};
+}
+
+uint32_t Shapes::collective(std::string_view kernel) {
+    const std::string members = collective_members(kernel);
+    const auto known = std::find(collectives_.begin(), collectives_.end(), members);
+    const auto index = uint32_t(known - collectives_.begin());
+    if (known == collectives_.end()) collectives_.push_back(members);
+    return index;
 }
 
 uint32_t Shapes::call_name(CUpti_CallbackDomain domain, uint32_t callback) {
@@ -95,8 +109,8 @@ uint32_t Shapes::call_name(CUpti_CallbackDomain domain, uint32_t callback) {
     return known->second = intern(without_version(name));
 }
 
-uint32_t Shapes::kernel(const CUpti_ActivityKernel10& kernel) {
-    const KernelKey key = key_of(kernel);
+uint32_t Shapes::kernel(const CUpti_ActivityKernel10& kernel, uint32_t collective) {
+    const KernelKey key = key_of(kernel, collective);
     const auto known = kernels_.find(key);
     if (known != kernels_.end()) return known->second;
     bound(kernels_);
@@ -118,7 +132,8 @@ std::string Shapes::spelled(const KernelKey& key) const {
     members.add("est. achieved occupancy %", occupancy.percent);
     add_graph(members, key.graph, key.graph_node);
     members.add("channel", key.channel).add("channel_type", key.channel_type);
-    return members.text();
+    const std::string& collective = collectives_[key.collective];
+    return collective.empty() ? members.text() : members.text() + "," + collective;
 }
 
 uint32_t Shapes::place(const PlaceKey& key) {

@@ -30,7 +30,8 @@ struct KernelKey {
     int32_t static_shared, dynamic_shared;
     uint32_t graph, channel;
     uint64_t graph_node;
-    uint32_t channel_type, reserved;
+    uint32_t channel_type;
+    uint32_t collective;  // index of its members, 0: none
     bool operator==(const KernelKey&) const = default;
 };
 
@@ -61,11 +62,15 @@ public:
     explicit Shapes(const Cupti& cupti, std::vector<Device> devices)
         : cupti_(cupti), devices_(std::move(devices)) {}
 
-    uint32_t kernel_name(const char* mangled);
+    struct KernelName {
+        uint32_t name;
+        uint32_t collective;  // for `kernel`
+    };
+    KernelName kernel_name(const char* mangled);
     // Without the version that CUPTI adds: cudaLaunchKernel.
     uint32_t call_name(CUpti_CallbackDomain domain, uint32_t callback);
 
-    uint32_t kernel(const CUpti_ActivityKernel10& kernel);
+    uint32_t kernel(const CUpti_ActivityKernel10& kernel, uint32_t collective);
     uint32_t place(const PlaceKey& key);
     uint32_t call(uint32_t callback);
     uint32_t text(const std::string& members);
@@ -81,10 +86,12 @@ private:
         }
     };
     std::string spelled(const KernelKey& key) const;
+    uint32_t collective(std::string_view kernel);
 
     const Cupti& cupti_;
     const std::vector<Device> devices_;
-    std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> kernel_names_;
+    std::unordered_map<std::string, KernelName, TextHash, std::equal_to<>> kernel_names_;
+    std::vector<std::string> collectives_{""};  // members
     std::unordered_map<uint64_t, uint32_t> call_names_;
     std::unordered_map<KernelKey, uint32_t, BytesHash> kernels_;
     std::unordered_map<PlaceKey, uint32_t, BytesHash> places_;

@@ -138,8 +138,8 @@ OpenFrames open_frames(PyThreadState* state, bool includes_current) {
     bool is_ours = false;
     for (auto frame = all.rbegin(); frame != all.rend(); ++frame) {
         const CodeWord word = decision_on(code_of(*frame));
-        if (word.is_own()) is_ours = true;
-        if (word.is_way_to_program()) is_ours = false, found.own_call = 0;
+        if (word.is_own() && !std::exchange(is_ours, true)) found.own_frame = key_of(*frame);
+        if (word.is_way_to_program()) is_ours = false, found.own_call = found.own_frame = 0;
         if (word.is_line_of_pth()) {
             found.hidden += uint32_t(found.frames.size());
             found.frames.clear();
@@ -162,7 +162,7 @@ void find_open_calls(record::ThreadBuffer& thread, bool includes_current) noexce
     PyThreadState* state = PyThreadState_Get();
     const OpenFrames open = rules.with_calls ? open_frames(state, includes_current) : OpenFrames{};
     std::vector<OpenCall> calls = calls_of(state, open);
-    thread.own_call = open.own_call;
+    thread.own_call = own_call_in(open);
     thread.found_depth = open.hidden;
     record::Lane& lane = thread.calls;
     keep_starts(calls, calls_on(lane));
@@ -192,7 +192,7 @@ void change_stack(record::ThreadBuffer& thread) noexcept {
     lane.too_deep = 0;
     while (lane.depth != 0) end_innermost_call(thread);
     const OpenFrames open = open_frames(PyThreadState_Get(), true);
-    thread.own_call = open.own_call;
+    thread.own_call = own_call_in(open);
     set_limit(lane, open.frames.size());
     for (const OpenFrames::Call& call : open.frames)
         record::begin_scope(thread, lane, call.name, resumed_meta);

@@ -62,8 +62,10 @@ struct OpenFrames {
         uint32_t name;
     };
     std::vector<Call> frames;
-    uintptr_t own_call = 0;  // as in ThreadBuffer
-    uint32_t hidden = 0;     // others, around all of these, which nobody wants to see
+    // Where this moment lies in a call of one of our functions: that function's frame, and the call's.
+    uintptr_t own_frame = 0;
+    uintptr_t own_call = 0;
+    uint32_t hidden = 0;  // others, around all of these, which nobody wants to see
 };
 OpenFrames open_frames(PyThreadState* state, bool includes_current);
 
@@ -101,38 +103,14 @@ inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta,
     record::begin_scope(thread, thread.calls, name, meta);
 }
 
-// The frame that begins, or ends, is the newest one. False when calls of its code are not wanted.
-inline bool enter_call(PyCodeObject* code, uint32_t meta) noexcept {
-    const CodeWord word = decision_on(code);
-    if (word.is_excluded()) return false;
-    record::ThreadBuffer* thread = calling_thread();
-    if (!thread) return true;
-    PyThreadState* state = PyThreadState_Get();
-    Frame* frame = newest_frame(state);
-    if (!begins_own_call(*thread, state, frame, frame->previous)) [[likely]]
-        enter(*thread, word.name(), meta, false);
-    return true;
-}
-
-inline bool leave_call(PyCodeObject* code) noexcept {
-    const uint64_t now = base::ticks();
-    const CodeWord word = decision_on(code);
-    if (word.is_excluded()) return false;
-    record::ThreadBuffer* thread = calling_thread();
-    if (!thread) return true;
-    if (thread->calls_generation != rules.generation) [[unlikely]]
-        find_open_calls(*thread, true);
-    if (thread->own_call != 0) [[unlikely]] {
-        PyThreadState* state = PyThreadState_Get();
-        if (ends_own_call(*thread, state, newest_frame(state))) return true;
-    }
-    if (thread->calls.depth == 0 && thread->found_depth != 0) [[unlikely]] {
-        --thread->found_depth;  // it was hidden
-        return true;
+// The newest call ends, at `now`.
+inline void leave(record::ThreadBuffer& thread, uint32_t name, uint64_t now) noexcept {
+    if (thread.calls.depth == 0 && thread.found_depth != 0) [[unlikely]] {
+        --thread.found_depth;  // it was hidden
+        return;
     }
     const uint32_t line = rules.with_lines ? line_of_caller() : 0;
-    record::end_call(*thread, word.name(), now, rules.least_ticks, line);
-    return true;
+    record::end_call(thread, name, now, rules.least_ticks, line);
 }
 
 // Of C functions, called from `caller`.

@@ -21,6 +21,10 @@ void remove_hook();
 // The stacks of frames of one thread begin to take turns.
 void expect_several_stacks();
 
+// What the hook keeps as the own call of a thread (ThreadBuffer) that has these frames open.
+struct OpenFrames;
+uintptr_t own_call_in(const OpenFrames& open);
+
 // What a hook has not seen since the process began, as far as it can tell.
 struct MissedCalls {
     uint64_t taken = 0;           // threads, now, in which another tool has taken its place

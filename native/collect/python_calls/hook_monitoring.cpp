@@ -28,26 +28,96 @@ PyObject* answer(bool is_wanted) {
     return Py_NewRef(is_wanted ? Py_None : disable);
 }
 
-PyObject* on_start(PyObject*, PyObject* const* args, Py_ssize_t) {
-    return answer(enter_call(code_in(args), call_meta));
+// A function of ours, or the one through which we call the program: it is never disabled, so that by the own
+// call of the thread every other call knows at one glance whose doing it is.
+bool is_ours(CodeWord word) {
+    return word.is_own() || word.is_way_to_program();
 }
 
-PyObject* on_resume(PyObject*, PyObject* const* args, Py_ssize_t) {
-    return answer(enter_call(code_in(args), resumed_meta));
+void begin_own(record::ThreadBuffer& thread, CodeWord word, PyThreadState* state) {
+    if (word.is_way_to_program())
+        thread.own_call = 0;
+    else if (!is_in_own_call(thread, state))
+        thread.own_call = key_of(newest_frame(state));
 }
 
-PyObject* on_leave(PyObject*, PyObject* const* args, Py_ssize_t) {
-    return answer(leave_call(code_in(args)));
+// Back in the function that called it, which may be one of ours.
+void end_own(record::ThreadBuffer& thread, CodeWord word, PyThreadState* state) {
+    Frame* frame = newest_frame(state);
+    if (word.is_own() && thread.own_call != key_of(frame)) return;
+    Frame* caller = caller_of(frame);
+    thread.own_call = caller && is_own(caller) ? key_of(caller) : 0;
+}
+
+// The thread, if it is recorded, with the calls it has open found.
+record::ThreadBuffer* known_thread(bool includes_current) {
+    record::ThreadBuffer* thread = calling_thread();
+    if (thread && thread->calls_generation != rules.generation) find_open_calls(*thread, includes_current);
+    return thread;
+}
+
+// Any event at all, of any code. False where calls of it are not wanted.
+[[gnu::noinline]] bool begin_carefully(PyCodeObject* code, uint32_t meta) noexcept {
+    const CodeWord word = decision_on(code);
+    if (word.is_excluded() && !is_ours(word)) return false;
+    record::ThreadBuffer* thread = known_thread(false);
+    if (!thread) return true;
+    PyThreadState* state = PyThreadState_Get();
+    if (is_ours(word))
+        begin_own(*thread, word, state);
+    else if (!is_in_own_call(*thread, state))
+        enter(*thread, word.name(), meta, false);
+    return true;
+}
+
+[[gnu::noinline]] bool end_carefully(PyCodeObject* code, uint64_t now) noexcept {
+    const CodeWord word = decision_on(code);
+    if (word.is_excluded() && !is_ours(word)) return false;
+    record::ThreadBuffer* thread = known_thread(true);
+    if (!thread) return true;
+    PyThreadState* state = PyThreadState_Get();
+    if (is_ours(word))
+        end_own(*thread, word, state);
+    else if (!is_in_own_call(*thread, state))
+        leave(*thread, word.name(), now);
+    return true;
+}
+
+// What nearly every event is: of a wanted function, in a thread that is recorded, knows its open calls, and
+// runs nothing of ours. It is recorded without calling anything.
+bool is_plain(const record::ThreadBuffer* thread, CodeWord word) {
+    return thread && record::is_recording(*thread) && thread->calls_generation == rules.generation &&
+           word.generation() == rules.generation && !word.is_excluded() && thread->own_call == 0;
+}
+
+template <uint32_t meta>
+PyObject* on_begin(PyObject*, PyObject* const* args, Py_ssize_t) {
+    record::ThreadBuffer* thread = record::current_thread;
+    const CodeWord word = word_of(code_in(args));
+    if (!is_plain(thread, word) || thread->calls.depth >= thread->calls.capacity) [[unlikely]]
+        return answer(begin_carefully(code_in(args), meta));
+    record::open_scope(thread->calls, word.name(), meta, base::ticks());
+    Py_RETURN_NONE;
+}
+
+PyObject* on_end(PyObject*, PyObject* const* args, Py_ssize_t) {
+    const uint64_t now = base::ticks();
+    record::ThreadBuffer* thread = record::current_thread;
+    const CodeWord word = word_of(code_in(args));
+    if (!is_plain(thread, word) || thread->calls.depth == 0 || rules.with_lines) [[unlikely]]
+        return answer(end_carefully(code_in(args), now));
+    record::end_call(*thread, word.name(), now, rules.least_ticks, 0);
+    Py_RETURN_NONE;
 }
 
 // These two cannot be disabled.
 PyObject* on_throw(PyObject*, PyObject* const* args, Py_ssize_t) {
-    enter_call(code_in(args), resumed_meta);
+    begin_carefully(code_in(args), resumed_meta);
     Py_RETURN_NONE;
 }
 
 PyObject* on_unwind(PyObject*, PyObject* const* args, Py_ssize_t) {
-    leave_call(code_in(args));
+    end_carefully(code_in(args), base::ticks());
     Py_RETURN_NONE;
 }
 
@@ -74,11 +144,11 @@ constexpr PyMethodDef callback(const char* name) {
 }
 
 Watched watched[] = {
-    {"PY_START", callback<on_start>("kinetograph_on_start"), false},
-    {"PY_RESUME", callback<on_resume>("kinetograph_on_resume"), false},
+    {"PY_START", callback<on_begin<call_meta>>("kinetograph_on_start"), false},
+    {"PY_RESUME", callback<on_begin<resumed_meta>>("kinetograph_on_resume"), false},
     {"PY_THROW", callback<on_throw>("kinetograph_on_throw"), false},
-    {"PY_RETURN", callback<on_leave>("kinetograph_on_return"), false},
-    {"PY_YIELD", callback<on_leave>("kinetograph_on_yield"), false},
+    {"PY_RETURN", callback<on_end>("kinetograph_on_return"), false},
+    {"PY_YIELD", callback<on_end>("kinetograph_on_yield"), false},
     {"PY_UNWIND", callback<on_unwind>("kinetograph_on_unwind"), false},
     {"CALL", callback<on_call>("kinetograph_on_call"), true},
     {"C_RETURN", callback<on_builtin_end>("kinetograph_on_c_return"), true},
@@ -228,6 +298,10 @@ void remove_hook() {
 }
 
 void expect_several_stacks() {}
+
+uintptr_t own_call_in(const OpenFrames& open) {
+    return open.own_frame;
+}
 
 MissedCalls missed_calls() {
     MissedCalls missed;

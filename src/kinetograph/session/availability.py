@@ -85,7 +85,8 @@ def shortfalls(config: ProfilerConfig) -> tuple[str, ...]:
     if not config.profile_memory:
         return ()
     return (
-        "profile_memory: only what report_memory_usage tells is recorded, allocator hooks are not here yet",
+        "profile_memory: only what report_memory_usage tells, and what CUDA hands out, is recorded; "
+        "allocator hooks are not here yet",
     )
 
 

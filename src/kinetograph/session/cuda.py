@@ -23,11 +23,18 @@ class CudaUse:
     """Whether hardware metrics are measured, which `CudaMetrics` does instead."""
 
     def __init__(
-        self, *, synchronization: bool, whole_graphs: bool = False, crash_safe: bool = False
+        self,
+        *,
+        synchronization: bool,
+        memory: bool = False,
+        whole_graphs: bool = False,
+        crash_safe: bool = False,
     ) -> None:
         self.synchronization = synchronization
+        self.memory = memory
         self._number = _native.start_cuda(
             synchronization=synchronization,
+            memory=memory,
             whole_graphs=whole_graphs,
             crash_safe=crash_safe,
             libraries=cupti_libraries(),

@@ -26,6 +26,7 @@ class CudaMetrics:
 
     counts = True
     synchronization = False
+    memory = False
 
     def __init__(self, metrics: Sequence[str], *, per_kernel: bool) -> None:
         answer = _native.open_metrics(list(metrics), per_kernel, cupti_libraries())

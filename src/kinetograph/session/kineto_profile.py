@@ -73,7 +73,6 @@ class KinetoProfile(ProfileOutputs):
 
         self._check_switches()
         options.refuse_later_options(
-            profile_memory=profile_memory,
             execution_trace_observer=execution_trace_observer,
             frameworks=frameworks,
         )
@@ -180,6 +179,7 @@ class KinetoProfile(ProfileOutputs):
     def _config(self) -> ProfilerConfig:
         return ProfilerConfig(
             report_input_shapes=self.record_shapes,
+            profile_memory=self.profile_memory,
             with_stack=self.with_stack,
             with_flops=self.with_flops,
             with_modules=self.with_modules,

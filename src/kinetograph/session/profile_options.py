@@ -15,7 +15,7 @@ from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, Recor
 __all__ = ["Plan", "experimental_options", "made_plan", "recording_options", "refuse_later_options"]
 
 _LATER: Mapping[str, str] = {
-    "profile_memory": "allocations come with the memory part",
+    "profile_memory": "allocations of the host come with the memory part",
     "execution_trace_observer": "execution traces come with the torch part",
     "frameworks": "operators of frameworks come with the torch part",
 }
@@ -44,6 +44,8 @@ def made_plan(
         require_bool("use_cuda", use_cuda)
         cuda = {ActivityType.CUDA}
         chosen = chosen | cuda if use_cuda else chosen - cuda
+    if ActivityType.CUDA not in chosen:
+        refuse_later_options(profile_memory=config.profile_memory)
     require_available(config, chosen)
     return Plan(config, chosen, chosen_categories(chosen, filters), all_threads)
 

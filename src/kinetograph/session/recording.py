@@ -193,6 +193,7 @@ class Session:
             samples=self._wants_samples,
             device_work=self._cuda is not None,
             device_waits=self._cuda is not None and self._cuda.synchronization,
+            device_memory=self._cuda is not None and self._cuda.memory,
             functions=self._calls is not None and (self._calls.traces or self._calls.samples),
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
@@ -338,6 +339,8 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
 
     return CudaUse(
         synchronization=wanted.enable_cuda_sync_events,
+        memory=config.profile_memory,
+        whole_graphs=wanted.cuda_graphs == "launches",
         crash_safe=config.recording.crash_safe,
     )
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, ClassVar, Self, dataclass_transform
 
 __all__ = ["Value"]
@@ -57,12 +58,16 @@ class Value:
 
 
 def _constructor(defaults: Mapping[str, Any]) -> Callable[..., None]:
-    """Written out and compiled, so that Python itself checks the arguments and `help` shows them."""
+    """Written out and compiled, so that Python itself checks the arguments and `help` shows them.
+
+    Not by `compile`, whose first call makes all classes of `ast`: a tenth of what `import kinetograph` takes.
+    """
     parameters = ", ".join(f"{name}=defaults[{name!r}]" for name in defaults)
     fields = ", ".join(f"{name}={name}" for name in defaults)
     source = f"def __init__(self, {parameters}):\n vars(self).update({fields})\n self.__post_init__()"
     scope: dict[str, Any] = {"defaults": defaults}
+    exec(source, scope)
+    constructor: FunctionType = scope["__init__"]
     # Under the name of this file, so that calls of it are known to be our own.
-    exec(compile(source, __file__, "exec"), scope)
-    constructor: Callable[..., None] = scope["__init__"]
+    constructor.__code__ = constructor.__code__.replace(co_filename=__file__)
     return constructor

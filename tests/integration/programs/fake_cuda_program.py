@@ -134,6 +134,77 @@ def waits_are_for_those_who_ask() -> dict[str, Any]:
     }
 
 
+def whole_graphs() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    counts = {}
+    for wanted in ("nodes", "launches"):
+        asks = kg.ExperimentalConfig(cuda_graphs=wanted)
+        with kg.profile(activities=["cuda"], experimental_config=asks) as p:
+            cuda.cupti.fake_launch_graph(5, 3, 7)
+        counts[wanted] = sum(event.category == "kernel" for event in p.events())
+    return counts
+
+
+def memory_is_for_those_who_ask() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    nothing = ctypes.c_uint64(0)
+    with (
+        kg.profile(activities=["cpu", "cuda"], profile_memory=True) as asks,
+        kg.profile(activities=["cpu", "cuda"]) as does_not,
+        kg.scope("step"),
+    ):
+        cuda.cupti.fake_allocate(ctypes.c_uint64(4096), ctypes.c_uint64(100), 0, nothing, nothing)
+        cuda.cupti.fake_allocate(ctypes.c_uint64(8192), ctypes.c_uint64(20), 0, nothing, nothing)
+        cuda.cupti.fake_free(ctypes.c_uint64(4096), ctypes.c_uint64(100), 0, nothing, nothing)
+    asks.export_chrome_trace(sys.argv[2])
+    averages = {
+        row.key: [row.self_device_memory_usage, row.device_memory_usage] for row in asks.key_averages()
+    }
+    without = sum(event.name == "[memory]" for event in does_not.events())
+    return {**summary(asks.trace), "averages": averages, "without": without}
+
+
+def tasks_launch() -> dict[str, Any]:
+    import asyncio
+
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+
+    async def task(name: str, turns: list[asyncio.Event]) -> None:
+        with kg.scope(name):
+            cuda.launch(f"{name} begins")
+            for number, turn in enumerate(turns):
+                await turn.wait()
+                turn.clear()
+                with kg.scope(f"{name} part {number}"):
+                    cuda.launch(f"{name} part {number}")
+                cuda.launch(f"{name} after part {number}")
+
+    async def main() -> None:
+        first, second = asyncio.Event(), asyncio.Event()
+        tasks = [
+            asyncio.create_task(task("a", [first, first])),
+            asyncio.create_task(task("b", [second, second])),
+        ]
+        for turn in (second, first, first, second):
+            await asyncio.sleep(0)
+            turn.set()
+            while turn.is_set():
+                await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("loop"):
+        asyncio.run(main())
+        cuda.launch("loop")
+    kernels = [event for event in p.events() if event.category == "kernel"]
+    return {kernel.name: kernel.linked.name if kernel.linked else "" for kernel in kernels}
+
+
 def threads_launch() -> dict[str, Any]:
     import kinetograph as kg
 

@@ -50,6 +50,15 @@ FAKE_API void fake_stream_wait_event(uint32_t event, uint32_t stream);
 FAKE_API void fake_synchronize_stream(uint32_t stream);
 FAKE_API void fake_begin_capture(void);
 FAKE_API void fake_end_capture(void);
+// Memory of a device. With a pool the call is an asynchronous one, and `pool_bytes` what the pool has by
+// then.
+FAKE_API void fake_allocate(uint64_t address, uint64_t bytes, uint32_t device, uint64_t pool,
+                            uint64_t pool_bytes);
+FAKE_API void fake_free(uint64_t address, uint64_t bytes, uint32_t device, uint64_t pool,
+                        uint64_t pool_bytes);
+FAKE_API void fake_allocate_pinned(uint64_t address, uint64_t bytes);
+// What a pool keeps after it was told to give some back.
+FAKE_API void fake_trim_pool(uint64_t pool, uint64_t pool_bytes, uint32_t device);
 FAKE_API void fake_overhead(uint32_t kind);
 // A record of a kind that nobody knows, of so many bytes.
 FAKE_API void fake_unknown_record(uint32_t kind, uint32_t bytes);

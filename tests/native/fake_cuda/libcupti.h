@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <functional>
 #include <mutex>
 
 namespace fake {
@@ -26,6 +27,14 @@ bool is_silenced(bool is_driver, uint32_t callback);
 bool calls_back(CUpti_CallbackDomain domain, uint32_t callback);
 uint64_t now();
 uint32_t pretended_version();
+
+// What the program calls, with all that is recorded of it.
+uint32_t make_call(uint32_t runtime_callback, const std::function<void(uint32_t correlation)>& within);
+// As long as the version it pretends to be has it.
+void add_record(const void* record, size_t bytes);
+
+// Records of the ids that this thread has pushed, in front of that of a call.
+void add_external_ids(uint32_t correlation);
 
 // Hands the buffer that is being filled to the client.
 void complete_buffer();

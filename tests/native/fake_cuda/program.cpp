@@ -98,7 +98,10 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     api.correlationId = correlation;
     work(correlation);
     api.end = now();
-    if (!is_silenced(is_driver, callback)) add(api);
+    if (!is_silenced(is_driver, callback)) {
+        add_external_ids(correlation);
+        add(api);
+    }
     call_back(domain, callback, CUPTI_API_EXIT);
     return correlation;
 }
@@ -138,6 +141,20 @@ void complete_of_other_tool(CUcontext, uint32_t, uint8_t* data, size_t, size_t) 
 }
 
 }  // namespace
+
+uint32_t make_call(uint32_t runtime_callback, const std::function<void(uint32_t correlation)>& within) {
+    return call(false, runtime_callback, within);
+}
+
+void add_record(const void* record, size_t bytes) {
+    uint32_t kind = 0;
+    memcpy(&kind, record, sizeof kind);
+    if (!is_enabled(kind)) return;
+    if (bytes_of(kind) == 0) unknown_sizes[kind] = bytes;
+    std::vector<uint8_t> cut(bytes_of(kind));
+    memcpy(cut.data(), record, std::min(cut.size(), bytes));
+    append(cut);
+}
 
 void complete_buffer() {
     if (!buffer) return;

@@ -67,3 +67,9 @@ def test_experimental_lists_are_lists_of_strings() -> None:
         ExperimentalConfig(profiler_metrics="sm__cycles_active.avg")
     with pytest.raises(KinetographError, match=r"performance_events\[...\]: expected a string"):
         ExperimentalConfig(performance_events=[1])  # type: ignore[list-item]
+
+
+def test_graphs_are_recorded_as_nodes_or_as_launches() -> None:
+    assert ExperimentalConfig(cuda_graphs="launches").cuda_graphs == "launches"
+    with pytest.raises(KinetographError, match="cuda_graphs: expected 'nodes' or 'launches'"):
+        ExperimentalConfig(cuda_graphs="all")  # type: ignore[arg-type]

@@ -1,0 +1,62 @@
+"""What recording CUDA adds to a launch, beside a bare client of CUPTI and torch.profiler."""
+
+from __future__ import annotations
+
+import os
+
+from benchmarks.gpu import describe_gpu
+from benchmarks.gpu.launch_loop import STOPPING, operations
+from benchmarks.gpu.ours import AFTERWARDS, FLOOR, NOTHING, OURS, OURS_WITH_SCOPES
+from benchmarks.gpu.torchs import AFTER_TORCH, TORCH, TORCH_BOTH
+from benchmarks.harness import Samples, interleave
+from benchmarks.report import Claim, claims_table, table
+
+ROWS = (NOTHING, FLOOR, OURS, OURS_WITH_SCOPES, AFTERWARDS, TORCH, TORCH_BOTH, AFTER_TORCH)
+
+
+def run(*, quick: bool) -> str:
+    if quick:
+        os.environ["KINETOGRAPH_BENCH_OPERATIONS"] = "1000"
+    modules = ["benchmarks.gpu.ours", "benchmarks.gpu.torchs"]
+    samples = interleave(modules, generations=1, rounds=2 if quick else 12)
+    header = ("us per operation", "median", "added", "quiet", "added, quiet", "stop and write, us per event")
+    rows = [row(samples, name) for name in ROWS]
+    title = f"# Cost of recording a CUDA launch, {operations()} of x.add_(1) on 64 elements"
+    return "\n".join([title, "", describe_gpu(), "", table(header, rows), "", claims_table(claims(samples))])
+
+
+def row(samples: Samples, name: str) -> tuple[str, ...]:
+    figures = samples.median(name), samples.median(name) - samples.median(NOTHING), samples.best(name)
+    stopping = f"{samples.median(name + STOPPING):.2f}" if name + STOPPING in samples else ""
+    return name, *(f"{figure:.2f}" for figure in figures), f"{added(samples, name):.2f}", stopping
+
+
+def added(samples: Samples, name: str) -> float:
+    """The best round over the best without a tool, which a busy machine disturbs least."""
+    return samples.best(name) - samples.best(NOTHING)
+
+
+def ratio_of_added(samples: Samples, name: str, other: str) -> float:
+    return added(samples, name) / added(samples, other)
+
+
+def claims(samples: Samples) -> list[Claim]:
+    faster = [
+        Claim(
+            f"stop and write: {theirs} / {mine}",
+            samples.ratio(theirs + STOPPING, mine + STOPPING),
+            at_least=10,
+        )
+        for mine, theirs in ((OURS, TORCH), (OURS_WITH_SCOPES, TORCH_BOTH))
+    ]
+    return [
+        Claim("added: CUDA / bare client", ratio_of_added(samples, OURS, FLOOR), at_most=1.3),
+        Claim("added: CUDA / torch's CUDA", ratio_of_added(samples, OURS, TORCH), at_most=1),
+        Claim(
+            "added: with scopes / torch's CPU and CUDA",
+            ratio_of_added(samples, OURS_WITH_SCOPES, TORCH_BOTH),
+            at_most=0.333,
+        ),
+        Claim("afterwards / before", samples.ratio(AFTERWARDS, NOTHING), at_most=1.03),
+        *faster,
+    ]

@@ -1,0 +1,47 @@
+"""Kinetograph and the floor, in a process where torch's profiler never runs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from benchmarks.floor.cupti import load_client
+from benchmarks.gpu.launch_loop import LaunchLoop
+
+NOTHING = "nothing"
+FLOOR = "floor: bare CUPTI client"
+OURS = "kinetograph, CUDA"
+OURS_WITH_SCOPES = "kinetograph, CUDA and a scope per operation"
+AFTERWARDS = "nothing, afterwards"
+
+
+def contenders() -> list[LaunchLoop]:
+    import kinetograph as kg
+
+    client = load_client()
+    return [
+        LaunchLoop(NOTHING, nullcontext),
+        LaunchLoop(FLOOR, lambda: floor(client)),
+        LaunchLoop(OURS, lambda: kg.profile(activities=["cuda"]), write),
+        LaunchLoop(OURS_WITH_SCOPES, lambda: kg.profile(activities=["cpu", "cuda"]), write, kg.scope),
+        LaunchLoop(AFTERWARDS, nullcontext),
+    ]
+
+
+@contextmanager
+def floor(client: Any) -> Iterator[None]:
+    if (error := client.floor_start()) != 0:
+        raise RuntimeError(f"CUPTI refuses the bare client with {error}")
+    try:
+        yield
+    finally:
+        client.floor_stop()
+
+
+def write(profile: Any) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        profile.export_chrome_trace(str(Path(folder) / "trace.json"))
+    return len(profile.trace)

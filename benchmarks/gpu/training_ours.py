@@ -1,0 +1,42 @@
+"""Training under Kinetograph."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from benchmarks.gpu.training import MODELS, Seen, Training
+
+NOTHING = "nothing"
+OURS = "kinetograph, CUDA"
+OURS_WITH_SCOPES = "kinetograph, scopes and CUDA"
+OURS_WITH_STACK = "kinetograph, scopes, Python calls and CUDA"
+LAUNCHES = ("cuda_runtime", "cuda_driver")
+
+
+def contenders() -> list[Training]:
+    import kinetograph as kg
+
+    both = ["cpu", "cuda"]
+    made: list[Training] = []
+    for model in MODELS:
+        made += [
+            Training(NOTHING, model, nullcontext),
+            Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
+            Training(OURS_WITH_SCOPES, model, lambda: kg.profile(activities=both), seen, kg.scope),
+            Training(
+                OURS_WITH_STACK,
+                model,
+                lambda: kg.profile(activities=both, with_stack=True),
+                scope=kg.scope,
+            ),
+        ]
+    return made
+
+
+def seen(profile: Any) -> Seen:
+    events = profile.trace.events
+    launches = {each.correlation_id for each in events if each.category in LAUNCHES}
+    for event in events:
+        if event.category == "kernel":
+            yield event.name, event.duration_ns / 1e3, event.correlation_id in launches

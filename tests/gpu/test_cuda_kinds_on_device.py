@@ -1,0 +1,169 @@
+"""CUDA for real: memory, pushed ids, whole graphs, tasks of asyncio and versions."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+from typing import Any
+
+import pytest
+
+import kinetograph as kg
+from kinetograph import _native, kineto
+
+BOTH = ["cpu", "cuda"]
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture
+def torch() -> Any:
+    import torch
+
+    torch.cuda.init()
+    torch.cuda.synchronize()
+    return torch
+
+
+def changes_of_memory(trace: kg.Trace) -> list[dict[str, Any]]:
+    return [dict(event.args) for event in trace.events if event.name == "[memory]"]
+
+
+def launches(trace: kg.Trace) -> list[kg.Event]:
+    return [event for event in trace.events if event.name.startswith(("cudaLaunchKernel", "cuLaunchKernel"))]
+
+
+def kernels(trace: kg.Trace) -> list[kg.Event]:
+    return [event for event in trace.events if event.category == "kernel"]
+
+
+def test_what_torch_takes_from_the_device_and_gives_back(torch: Any) -> None:
+    torch.cuda.empty_cache()
+    with kg.profile(activities=BOTH, profile_memory=True) as p, kg.scope("step"):
+        piece = torch.empty(64 * MEGABYTE, dtype=torch.uint8, device="cuda")
+        address = piece.data_ptr()
+        del piece
+        torch.cuda.empty_cache()
+    changes = changes_of_memory(p.trace)
+    ours = [change for change in changes if change["Addr"] == address]
+    assert [change["Bytes"] for change in ours] == [64 * MEGABYTE, -64 * MEGABYTE], changes
+    assert ours[0]["Total Allocated"] >= 64 * MEGABYTE
+    assert ours[1]["Total Allocated"] == ours[0]["Total Allocated"] - 64 * MEGABYTE
+    assert all(change["Device Type"] == 1 and change["Device Id"] == 0 for change in changes)
+    averages = {row.key: row for row in p.key_averages()}
+    assert averages["cudaMalloc"].device_memory_usage >= 64 * MEGABYTE
+    assert averages["cudaFree"].device_memory_usage <= -64 * MEGABYTE
+
+
+def test_pools_tell_what_they_reserve(torch: Any) -> None:
+    cupy = pytest.importorskip("cupy")
+    stream = cupy.cuda.Stream()
+    with kg.profile(activities=BOTH, profile_memory=True) as p:
+        pointer = cupy.cuda.runtime.mallocAsync(MEGABYTE, stream.ptr)
+        cupy.cuda.runtime.freeAsync(pointer, stream.ptr)
+        stream.synchronize()
+    changes = [change for change in changes_of_memory(p.trace) if change["Addr"] == pointer]
+    assert [change["Bytes"] for change in changes] == [MEGABYTE, -MEGABYTE]
+    assert changes[0]["Total Reserved"] >= MEGABYTE
+
+
+def test_no_memory_unless_asked_for(torch: Any) -> None:
+    torch.cuda.empty_cache()
+    with kg.profile(activities=BOTH) as p:
+        torch.empty(64 * MEGABYTE, dtype=torch.uint8, device="cuda")
+    assert changes_of_memory(p.trace) == []
+
+
+def test_ids_pushed_to_cupti_are_arguments_of_launches(torch: Any) -> None:
+    x = torch.zeros(64, device="cuda")
+    with kg.profile(activities=BOTH) as p:
+        cupti = ctypes.CDLL(_native.cuda_status()[2])
+        cupti.cuptiActivityPushExternalCorrelationId(1, ctypes.c_uint64(41))
+        x.add_(1)
+        popped = ctypes.c_uint64()
+        cupti.cuptiActivityPopExternalCorrelationId(1, ctypes.byref(popped))
+        kineto.push_user_correlation_id(42)
+        x.add_(1)
+        kineto.pop_user_correlation_id()
+        x.add_(1)
+    assert popped.value == 41
+    foreign, ours, none = launches(p.trace)
+    assert foreign.args["External correlation id"] == 41
+    assert ours.args["User correlation id"] == 42
+    assert set(none.args) == {"cbid"}
+
+
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_each_replay_of_a_graph_is_one_event(torch: Any, when: str) -> None:
+    x = torch.zeros(64, device="cuda")
+    x.add_(1)
+    torch.cuda.synchronize()
+
+    def captured() -> Any:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(5):
+                x.add_(1)
+        return graph
+
+    graph = captured() if when == "before" else None
+    asks = kg.ExperimentalConfig(cuda_graphs="launches")
+    with kg.profile(activities=BOTH, experimental_config=asks) as p:
+        graph = graph or captured()
+        with kg.scope("replay"):
+            for _ in range(3):
+                graph.replay()
+        torch.cuda.synchronize()
+    replays = [kernel for kernel in kernels(p.trace) if kernel.name == "CUDA Graph"]
+    assert len(replays) == 3, [kernel.name for kernel in kernels(p.trace)]
+    assert all(replay.linked is not None and replay.linked.name == "replay" for replay in replays)
+    assert all(replay.duration_ns > 0 for replay in replays)
+    assert not [kernel for kernel in kernels(p.trace) if kernel.linked and kernel.name != "CUDA Graph"]
+
+
+def test_nodes_again_after_a_session_of_whole_graphs(torch: Any) -> None:
+    x = torch.zeros(64, device="cuda")
+    x.add_(1)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(5):
+            x.add_(1)
+    counts: dict[str, list[int]] = {}
+    for wanted in ("nodes", "launches", "nodes"):
+        asks = kg.ExperimentalConfig(cuda_graphs=wanted)  # type: ignore[arg-type]
+        with kg.profile(activities=BOTH, experimental_config=asks) as p:
+            graph.replay()
+            torch.cuda.synchronize()
+        counts.setdefault(wanted, []).append(len(kernels(p.trace)))
+        x.add_(1)
+    assert counts == {"nodes": [5, 5], "launches": [1]}
+
+
+def test_tasks_of_asyncio_launch_for_their_own_scopes(torch: Any) -> None:
+    streams = {name: torch.cuda.Stream() for name in ("a", "b")}
+    x = torch.zeros(64, device="cuda")
+    torch.cuda.synchronize()
+
+    async def task(name: str) -> None:
+        with kg.scope(name):
+            for _ in range(10):
+                await asyncio.sleep(0)
+                with kg.scope(f"{name} inside"), torch.cuda.stream(streams[name]):
+                    x.add_(1)
+
+    async def main() -> None:
+        await asyncio.gather(task("a"), task("b"))
+
+    with kg.profile(activities=BOTH) as p:
+        asyncio.run(main())
+    owners: dict[int, set[str]] = {}
+    for kernel in kernels(p.trace):
+        owners.setdefault(kernel.args["stream"], set()).add(kernel.linked.name if kernel.linked else "none")
+    assert sorted(map(sorted, owners.values())) == [["a inside"], ["b inside"]]
+
+
+def test_the_trace_has_the_version_of_the_runtime(torch: Any) -> None:
+    with kg.profile(activities=BOTH) as p:
+        torch.zeros(64, device="cuda")
+    major, minor = map(int, torch.version.cuda.split(".")[:2])
+    assert p.trace.metadata["cuda_runtime_version"] == major * 1000 + minor * 10
