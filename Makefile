@@ -71,13 +71,14 @@ fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanit
 	set -e; for fuzzer in $$(find build/asan/tests/native -name 'fuzz_*' -type f -executable); do \
 	  $(SANITIZERS) $$fuzzer $(FUZZ_SECONDS); done
 
-cupti-versions: $(VENV)/.group-build ## lengths of records, against libraries of NVIDIA's (downloads 100 MB into build)
+cupti-versions: $(VENV)/.group-build ## lengths of records and names of metrics, against libraries of NVIDIA's (downloads 100 MB into build)
 	$(call build_native,native)
 	set -e; for version in $(CUPTI_VERSIONS); do \
 	  folder=build/cupti/$$version; \
 	  [ -d $$folder ] || $(PIP) install -q --no-deps --target $$folder $$version; \
 	  echo $$version; \
-	  KINETOGRAPH_LIBCUPTI=$$(ls $$PWD/$$folder/nvidia/*/lib/libcupti.so*) build/native/tests/native/cupti_walker_test >/dev/null; done
+	  export KINETOGRAPH_LIBCUPTI=$$(ls $$PWD/$$folder/nvidia/*/lib/libcupti.so*); \
+	  for test in cupti_walker_test cupti_metric_host_test; do build/native/tests/native/$$test >/dev/null; done; done
 
 gpu-test: $(INSTALLED) $(VENV)/.group-test ## what needs an NVIDIA GPU, and PyTorch for it in VENV
 	$(BIN)/python -m pytest tests/gpu $(PYTEST_ARGS)

@@ -39,12 +39,17 @@ if(KINETOGRAPH_CUPTI_COMPILES)
     collect/cupti/memory.cpp collect/cupti/external_ids.cpp collect/cupti/collectives.cpp
     collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp
     collect/cuda_events/driver.cpp collect/cuda_events/context_events.cpp collect/cuda_events/timer.cpp
-    collect/cuda_events/collector.cpp)
+    collect/cuda_events/collector.cpp
+    # Counters in hardware.
+    collect/cupti/metric_functions.cpp collect/cupti/metric_host.cpp collect/cupti/range_profiler.cpp
+    collect/cupti/launch_log.cpp collect/cupti/range_events.cpp collect/cupti/metric_devices.cpp
+    collect/cupti/metric_session.cpp collect/cupti/metrics.cpp)
   target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 else()
   message(STATUS "the headers of CUPTI 13 were not found: CUDA will not be recorded")
-  target_sources(kinetograph PRIVATE collect/cupti/collector_missing.cpp collect/cuda_events/collector_missing.cpp)
+  target_sources(kinetograph PRIVATE
+    collect/cupti/collector_missing.cpp collect/cuda_events/collector_missing.cpp collect/cupti/metrics_missing.cpp)
 endif()
 target_include_directories(kinetograph PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
 target_link_libraries(kinetograph PUBLIC Threads::Threads)

@@ -47,6 +47,7 @@ def build(folder: Path) -> Path:
             SOURCES / "program.cpp",
             SOURCES / "memory.cpp",
             SOURCES / "external_ids.cpp",
+            SOURCES / "profiler.cpp",
             ROOT / "native" / "collect" / "cupti" / "record_sizes.cpp",
             cuda,
             f"-Wl,-rpath,{folder}",

@@ -5,6 +5,7 @@
 
 #include "bind/gil.h"
 #include "collect/cupti/collector.h"
+#include "collect/cupti/metrics.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -44,11 +45,34 @@ nb::tuple cuda_status() {
     return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
 }
 
+nb::tuple open_metrics(std::vector<std::string> metrics, bool per_kernel,
+                       std::vector<std::string> libraries) {
+    collect::MetricAnswer answer;
+    {
+        const WithoutGil unlocked;
+        answer = collect::open_metrics({std::move(metrics), per_kernel, std::move(libraries)});
+    }
+    return nb::make_tuple(int(answer.problem), answer.text, answer.metrics, answer.candidates, answer.passes);
+}
+
+void begin_metric_range(const std::string& name) {
+    const WithoutGil unlocked;
+    collect::begin_metric_range(name);
+}
+
+// All of these may wait for the GPU.
+template <void function()>
+void without_gil() {
+    const WithoutGil unlocked;
+    function();
+}
+
 }  // namespace
 
 void bind_cuda(nb::module_& module) {
     // Now, and not in the first session: that may be one of a forked child, begun in a handler of the fork.
     collect::prepare_cuda();
+    collect::prepare_metrics();
     module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a, "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
@@ -56,6 +80,15 @@ void bind_cuda(nb::module_& module) {
     module.def("pop_external_id", &pop_external_id, "kind"_a, "pushed"_a);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
+    module.def(
+        "open_metrics", &open_metrics, "metrics"_a, "per_kernel"_a, "libraries"_a,
+        nb::sig("def open_metrics(metrics: Sequence[str], per_kernel: bool, libraries: Sequence[str]) -> "
+                "tuple[int, str, list[str], list[list[str]], list[int]]"));
+    module.def("resume_metrics", &without_gil<collect::resume_metrics>);
+    module.def("pause_metrics", &without_gil<collect::pause_metrics>);
+    module.def("close_metrics", &without_gil<collect::close_metrics>);
+    module.def("begin_metric_range", &begin_metric_range, "name"_a);
+    module.def("end_metric_range", &without_gil<collect::end_metric_range>);
 }
 
 }  // namespace kinetograph::bind

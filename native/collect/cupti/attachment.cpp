@@ -241,6 +241,12 @@ void Attachment::detach() {
     cupti_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API);
 }
 
+void Attachment::leave_now() {
+    is_leaving_.store(false, std::memory_order_relaxed);
+    if (subscriber_) cupti_.unsubscribe(subscriber_);
+    subscriber_ = nullptr;
+}
+
 void Attachment::give_up() {
     is_attached_ = false;
     life_ = 0;

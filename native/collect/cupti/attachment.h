@@ -39,6 +39,8 @@ public:
     // Everything off. CUPTI is let go of when the program next returns from a call, where that is safe: until
     // then it would cost the program some time in each call.
     void detach();
+    // After that, without waiting for such a call: CUPTI stays loaded, and is free for others.
+    void leave_now();
     // Another tool has taken our place: touch nothing of CUPTI.
     void give_up();
 

@@ -47,6 +47,7 @@ public:
     void stop(uint64_t use);
     uint64_t push(ExternalId kind, uint64_t id);
     void pop(ExternalId kind, uint64_t pushed);
+    bool leave();
     CudaStatus status();
 
     std::mutex& mutex() { return mutex_; }
@@ -225,6 +226,14 @@ void CudaCollector::pop(ExternalId kind, uint64_t pushed) {
         attachment_->pop_external_id(cuptis_kind(kind));
 }
 
+bool CudaCollector::leave() {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    std::lock_guard lock(mutex_);
+    if (!uses_.empty()) return false;
+    if (attachment_) attachment_->leave_now();
+    return true;
+}
+
 CudaStatus CudaCollector::status() {
     std::lock_guard lock(mutex_);
     CudaStatus status{state_, reason_, {}, 0, 0};
@@ -272,6 +281,11 @@ uint64_t push_external_id(ExternalId kind, uint64_t id) {
 void pop_external_id(ExternalId kind, uint64_t pushed) {
     prepare_cuda();
     collector->pop(kind, pushed);
+}
+
+bool leave_cupti_to_metrics() {
+    prepare_cuda();
+    return collector->leave();
 }
 
 CudaStatus cuda_status() {

@@ -53,6 +53,9 @@ enum class ExternalId : int { operators = 0, users = 1 };
 KINETOGRAPH_API uint64_t push_external_id(ExternalId kind, uint64_t id);
 KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
 
+// Leaves CUPTI, which serves one user, to the counters (metrics.h). False while a session records.
+bool leave_cupti_to_metrics();
+
 KINETOGRAPH_API CudaStatus cuda_status();
 // Whether the driver is loaded into this process.
 KINETOGRAPH_API bool cuda_is_mapped();

@@ -40,7 +40,6 @@ _MISSING_OPTIONS: Mapping[str, str] = {
 }
 
 _MISSING_EXPERIMENTS: Mapping[str, str] = {
-    "profiler_metrics": "hardware metrics of GPUs come with a later part",
     "performance_events": "CPU performance counters come with a later part",
     "adjust_profiler_step": "fitting ProfilerStep spans to Python calls comes with the call collector",
     "adjust_timestamps": "fitting host spans around device spans comes with register_backend",
@@ -52,17 +51,30 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
     if config.state is ProfilerState.DISABLED:
         raise UsageError("state is DISABLED, so there is nothing to start", hint=_USE_KINETO)
     _refuse(f"ProfilerState.{config.state.name}", _why_missing(config.state), _USE_KINETO)
+    activities = frozenset(activities)
     for activity in sorted(activities):
         if activity is ActivityType.CUDA:
             require_cuda()
         reason = _MISSING_ACTIVITIES.get(activity)
         _refuse(f"ActivityType.{activity.name}", reason, "ask for kg.supported_activities() only")
+    _require_device_for_metrics(config, activities)
     _refuse_switched_on(config, _MISSING_OPTIONS)
     _refuse_switched_on(config.experimental_config, _MISSING_EXPERIMENTS)
 
 
 def _why_missing(state: ProfilerState) -> str | None:
     return why_missing() if state.times_scopes else _MISSING_STATES.get(state)
+
+
+def _require_device_for_metrics(config: ProfilerConfig, activities: Iterable[ActivityType]) -> None:
+    if not config.experimental_config.profiler_metrics:
+        return
+    _refuse("profiler_metrics", why_missing(), "kinetograph doctor says what is there")
+    if ActivityType.CUDA not in activities or config.state is ProfilerState.CPU:
+        raise UsageError(
+            "profiler_metrics are those of a GPU, and this session does not record CUDA",
+            hint='activities=["cpu", "cuda"]',
+        )
 
 
 def require_cuda() -> None:

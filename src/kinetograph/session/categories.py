@@ -11,6 +11,7 @@ __all__ = [
     "COUNTER",
     "CPU_INSTANT_EVENT",
     "CPU_OP",
+    "CUDA_PROFILER_RANGE",
     "EXTERNAL_CORRELATION",
     "KERNEL",
     "PYTHON_FUNCTION",
@@ -24,6 +25,7 @@ KERNEL = 4
 EXTERNAL_CORRELATION = 5
 CPU_INSTANT_EVENT = 8
 PYTHON_FUNCTION = 9
+CUDA_PROFILER_RANGE = 18
 COUNTER = 31
 
 ALL = (1 << 64) - 1
@@ -32,13 +34,18 @@ ALL = (1 << 64) - 1
 _OF_THE_HOST = (CPU_OP, USER_ANNOTATION, EXTERNAL_CORRELATION, CPU_INSTANT_EVENT, PYTHON_FUNCTION, COUNTER)
 
 
-def wanted_categories(activities: Set[ActivityType], *, with_calls: bool = True) -> int:
+def wanted_categories(
+    activities: Set[ActivityType], *, with_calls: bool = True, with_metrics: bool = True
+) -> int:
     """A bit for each category that belongs into the trace of a session with these activities.
 
     Events that the program reports of its devices are kept with any activity: reporting them is asking.
     """
     if not activities:
         return 0
-    if ActivityType.CPU in activities:
-        return ALL if with_calls else ALL & ~(1 << PYTHON_FUNCTION)
-    return ALL & ~sum(1 << category for category in _OF_THE_HOST)
+    unwanted = set(_OF_THE_HOST) if ActivityType.CPU not in activities else set()
+    if not with_calls:
+        unwanted.add(PYTHON_FUNCTION)
+    if not with_metrics:
+        unwanted.add(CUDA_PROFILER_RANGE)
+    return ALL & ~sum(1 << category for category in unwanted)

@@ -32,6 +32,9 @@ class CudaUse:
     another tool, or with `by_events`, scopes are timed by CUDA events, and nothing else is recorded.
     """
 
+    counts = False
+    """Whether hardware metrics are measured, which `CudaMetrics` does instead."""
+
     def __init__(
         self,
         *,
@@ -61,12 +64,15 @@ class CudaUse:
         """By events, instead of recording what the GPU does."""
         return self._scope_times is not None
 
-    def flush(self) -> None:
+    def pause(self) -> None:
         """Bring in what the GPU has done so far. Waits for what it is still doing."""
         if self._scope_times is not None:
             self._scope_times.flush()
         if self._number is not None:
             _native.flush_cuda(may_wait=not _torch_is_capturing())
+
+    def resume(self) -> None:
+        """Nothing to do: what happens in a pause is left out when the trace is made."""
 
     def release(self) -> None:
         if self._scope_times is not None:

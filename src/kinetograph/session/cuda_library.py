@@ -8,10 +8,17 @@ from collections.abc import Iterator
 
 from kinetograph import _native
 
-__all__ = ["cupti_libraries", "why_missing"]
+__all__ = ["COUNTER_PERMISSION", "counters_are_restricted", "cupti_libraries", "why_missing"]
+
+COUNTER_PERMISSION = (
+    "run as root or with CAP_SYS_ADMIN, or let all users count: load the driver's module with "
+    "NVreg_RestrictProfilingToAdminUsers=0 (https://developer.nvidia.com/ERR_NVGPUCTRPERM)"
+)
 
 PATH_VARIABLE = "KINETOGRAPH_CUPTI"
 _NOT_BUILT = 4
+_DRIVER_PARAMETERS = "/proc/driver/nvidia/params"
+_CAP_SYS_ADMIN = 1 << 21
 _DRIVER_SIGNS = ("/proc/driver/nvidia/version", "/dev/dxg")
 _FOLDERS_OF_WHEELS = ("nvidia/cu13/lib", "nvidia/cuda_cupti/lib")
 _FOLDERS_OF_TOOLKITS = ("extras/CUPTI/lib64", "lib64")
@@ -38,6 +45,25 @@ def why_missing() -> str | None:
     if not _native.cuda_is_mapped() and not any(map(os.path.exists, _DRIVER_SIGNS)):
         return "there is no NVIDIA driver on this machine"
     return None
+
+
+def counters_are_restricted() -> bool:
+    """Whether the driver lets only administrators count, and this process is none."""
+    return _field_of(_DRIVER_PARAMETERS, "RmProfilingAdminOnly") == "1" and not _is_administrator()
+
+
+def _is_administrator() -> bool:
+    return bool(int(_field_of("/proc/self/status", "CapEff") or "0", 16) & _CAP_SYS_ADMIN)
+
+
+def _field_of(path: str, name: str) -> str | None:
+    """What follows `name:` in one of the kernel's files."""
+    try:
+        with open(path, errors="replace") as file:
+            fields = (line.partition(":") for line in file)
+            return next((value.strip() for key, _colon, value in fields if key == name), None)
+    except OSError:
+        return None
 
 
 def _folders() -> Iterator[str]:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kinetograph.session.cuda_library import why_missing
+from kinetograph.session.cuda_library import COUNTER_PERMISSION, counters_are_restricted, why_missing
 
 __all__ = ["Feature", "features"]
 
@@ -37,6 +37,7 @@ def features() -> tuple[Feature, ...]:
         _cuda_driver(),
         _cupti(),
         _cuda_events(),
+        _hardware_metrics(),
         _markers("nvtx", "nvtx"),
         _markers("itt", "ittapi"),
         _framework("torch"),
@@ -109,6 +110,14 @@ def _cuda_events() -> Feature:
     if reason is not None:
         return Feature("cuda events", False, f"cannot time scopes: {reason}")
     return Feature("cuda events", True, "time scopes where CUPTI belongs to another tool")
+
+
+def _hardware_metrics() -> Feature:
+    if not _cupti().is_available:
+        return Feature("hardware metrics", False, "needs CUPTI")
+    if counters_are_restricted():
+        return Feature("hardware metrics", False, "only for administrators here", COUNTER_PERMISSION)
+    return Feature("hardware metrics", True, "profiler_metrics, per kernel or per scope")
 
 
 def _markers(name: str, distribution: str) -> Feature:

@@ -27,6 +27,7 @@ from kinetograph.trace import RecordScope, Trace
 
 if TYPE_CHECKING:
     from kinetograph.session.cuda import CudaUse
+    from kinetograph.session.cuda_metrics import CudaMetrics
 
 __all__ = ["PostProcess", "Session", "describe"]
 
@@ -63,7 +64,7 @@ class Session:
         self._scopes = scopes
         self._post_process = post_process
         self._calls: call_collector.Use | None = None
-        self._cuda: CudaUse | None = None
+        self._cuda: CudaUse | CudaMetrics | None = None
         self._cuda_notes: list[str] = []
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
@@ -116,6 +117,8 @@ class Session:
             raise
         session = cls(number, config, chosen, mask, post_process, exit_path)
         session._cuda = cuda
+        if cuda is not None and not starts_paused:
+            cuda.resume()
         session.all_threads = all_threads
         session.has_begun = not starts_paused
         session._count_shapes(1)
@@ -143,17 +146,17 @@ class Session:
         """
         if self._process != os.getpid():
             return False
-        self.flush()
+        if self._cuda is not None:
+            self._cuda.pause()
         return _native.pause_session(self._number)
 
     def resume(self) -> bool:
         self.has_begun = True
-        return self._process == os.getpid() and _native.resume_session(self._number)
-
-    def flush(self) -> None:
-        """Bring in what devices have done so far; what the host does needs no flush. It may wait for them."""
-        if self._cuda is not None and self._process == os.getpid():
-            self._cuda.flush()
+        if self._process != os.getpid() or not _native.resume_session(self._number):
+            return False
+        if self._cuda is not None:
+            self._cuda.resume()
+        return True
 
     def stop(self) -> Trace:
         """End the window and build its trace. The second call is an error."""
@@ -178,7 +181,11 @@ class Session:
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,
-            categories=wanted_categories(self._activities, with_calls=self._wants_call_events)
+            categories=wanted_categories(
+                self._activities,
+                with_calls=self._wants_call_events,
+                with_metrics=self._cuda is not None and self._cuda.counts,
+            )
             & self.categories,
             scopes=self._scopes,
             input_shapes=self._config.report_input_shapes,
@@ -292,7 +299,9 @@ class Session:
     def _look_around(self) -> None:
         if self._calls is not None:
             self._calls.look_around()
-        self.flush()
+        # Brings in what devices have done; what the host does needs none of that. It may wait for them.
+        if self._cuda is not None and self._process == os.getpid():
+            self._cuda.pause()
         self._cuda_notes = [] if self._cuda is None else list(self._cuda.notes())
 
     def _notes(self) -> Iterator[tuple[str, str]]:
@@ -324,11 +333,16 @@ def _wants_cuda(config: ProfilerConfig, activities: frozenset[ActivityType]) -> 
     )
 
 
-def _cuda_use(config: ProfilerConfig) -> CudaUse:
+def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
+    wanted = config.experimental_config
+    if wanted.profiler_metrics:
+        from kinetograph.session.cuda_metrics import CudaMetrics
+
+        return CudaMetrics(wanted.profiler_metrics, per_kernel=wanted.profiler_measure_per_kernel)
     from kinetograph.session.cuda import CudaUse
 
     return CudaUse(
-        synchronization=config.experimental_config.enable_cuda_sync_events,
+        synchronization=wanted.enable_cuda_sync_events,
         memory=config.profile_memory,
         crash_safe=config.recording.crash_safe,
         by_events=config.state.times_scopes,

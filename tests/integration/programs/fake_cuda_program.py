@@ -26,6 +26,9 @@ class Cuda:
     def launch(self, name: str = "_Z3addPf", device: int = 0, stream: int = 7) -> None:
         self.cupti.fake_launch(name.encode(), device, stream)
 
+    def counted_launch(self, name: str = "_Z3addPf") -> None:
+        self.cupti.fake_counted_launch(name.encode(), 0)
+
     def copy(self, nbytes: int = 4096) -> None:
         self.cupti.fake_copy(ctypes.c_uint64(nbytes), 1, 2, 3, 7)
 

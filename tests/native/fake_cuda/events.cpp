@@ -143,7 +143,8 @@ CUDA_FAKE cuStreamGetId(CUstream stream, unsigned long long* id) {
 
 CUDA_FAKE cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
     std::lock_guard lock(mutex);
-    const bool is_captured = captured != 0 && uintptr_t(stream) == captured;
+    const bool is_captured =
+        stream == fake_captured_stream || (captured != 0 && uintptr_t(stream) == captured);
     *status = is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     int devices = 0;
     return cuDeviceGetCount(&devices);

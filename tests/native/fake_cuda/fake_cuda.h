@@ -14,6 +14,8 @@
 
 // How many devices there are; 1 to begin with.
 FAKE_API void fake_set_devices(int count);
+// A stream that is captured for ever.
+inline void* const fake_captured_stream = reinterpret_cast<void*>(0xca);
 // While a stream is captured, waiting for a context fails and breaks the capture.
 FAKE_API void fake_set_capturing(int capturing);
 FAKE_API int fake_capture_is_broken(void);
@@ -73,6 +75,11 @@ FAKE_API void fake_trim_pool(uint64_t pool, uint64_t pool_bytes, uint32_t device
 FAKE_API void fake_overhead(uint32_t kind);
 // A record of a kind that nobody knows, of so many bytes.
 FAKE_API void fake_unknown_record(uint32_t kind, uint32_t bytes);
+
+// A launch as counters see it: callbacks around it, and no record. One into a captured stream runs nothing.
+FAKE_API void fake_counted_launch(const char* kernel, int is_captured);
+// A launch that CUPTI counts nothing of.
+FAKE_API void fake_uncounted_launch(const char* kernel);
 
 // ---- what became of it
 

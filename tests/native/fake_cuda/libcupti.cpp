@@ -44,15 +44,14 @@ const int loaded = [] {
     return 1;
 }();
 
-// The first thing that every function does. The real one may crash when it is called too early.
+}  // namespace
+
 CUptiResult enter(const char* function) {
     int devices = 0;
     if (cuDeviceGetCount(&devices) != CUDA_SUCCESS) ++calls_before_driver;
     const auto failure = failures.find(function);
     return failure == failures.end() ? CUPTI_SUCCESS : CUptiResult(failure->second);
 }
-
-}  // namespace
 
 bool is_enabled(uint32_t kind) {
     return enabled.count(kind) != 0;
@@ -78,11 +77,6 @@ uint32_t pretended_version() {
 }
 
 }  // namespace fake
-
-#define CUPTI_FAKE extern "C" __attribute__((visibility("default"))) CUptiResult
-#define ENTER(name)                                          \
-    std::lock_guard<std::recursive_mutex> lock(fake::mutex); \
-    if (const CUptiResult failure = fake::enter(name)) return failure
 
 CUPTI_FAKE cuptiGetVersion(uint32_t* version) {
     ENTER("cuptiGetVersion");

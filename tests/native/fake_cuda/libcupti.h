@@ -20,6 +20,8 @@ struct Client {
 extern std::recursive_mutex mutex;
 extern Client client;
 
+// The first thing that every function does. The real one may crash when it is called too early.
+CUptiResult enter(const char* function);
 bool is_enabled(uint32_t kind);
 bool is_silenced(bool is_driver, uint32_t callback);
 bool calls_back(CUpti_CallbackDomain domain, uint32_t callback);
@@ -41,3 +43,8 @@ size_t take_dropped();
 void finish_held_work();
 
 }  // namespace fake
+
+#define CUPTI_FAKE extern "C" __attribute__((visibility("default"))) CUptiResult
+#define ENTER(name)                                          \
+    std::lock_guard<std::recursive_mutex> lock(fake::mutex); \
+    if (const CUptiResult failure = fake::enter(name)) return failure

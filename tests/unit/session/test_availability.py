@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.errors import KinetographError, NotAvailable, UsageError
 from kinetograph.session import availability
 from kinetograph.session.activity import ActivityType, supported_activities
 from kinetograph.session.availability import require_available, shortfalls
@@ -63,11 +63,24 @@ def test_options_of_later_parts_are_refused(option: str) -> None:
 
 
 def test_experimental_options_are_refused_when_they_would_give_nothing() -> None:
-    metrics = ExperimentalConfig(profiler_metrics=["flops"])
-    with pytest.raises(NotAvailable, match="profiler_metrics"):
-        require_available(ProfilerConfig(experimental_config=metrics), CPU)
+    counters = ExperimentalConfig(performance_events=["cycles"])
+    with pytest.raises(NotAvailable, match="performance_events"):
+        require_available(ProfilerConfig(experimental_config=counters), CPU)
     harmless = ExperimentalConfig(verbose=True, profile_all_threads=True, capture_overload_names=True)
     require_available(ProfilerConfig(experimental_config=harmless), CPU)
+
+
+def test_metrics_of_a_gpu_need_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = ProfilerConfig(experimental_config=ExperimentalConfig(profiler_metrics=["dram__bytes_read.sum"]))
+    monkeypatch.setattr(availability, "why_missing", lambda: "there is no NVIDIA driver on this machine")
+    with pytest.raises(
+        NotAvailable, match="profiler_metrics is not available here: there is no NVIDIA driver"
+    ):
+        require_available(config, CPU)
+    monkeypatch.setattr(availability, "why_missing", lambda: None)
+    with pytest.raises(UsageError, match="does not record CUDA"):
+        require_available(config, CPU)
+    require_available(config, CPU | {ActivityType.CUDA})
 
 
 def test_memory_profiling_is_noted_as_partial() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kinetograph as kg
-from kinetograph.session import features
+from kinetograph.session import cuda_library, features
 
 
 def by_name() -> dict[str, features.Feature]:
@@ -61,6 +61,21 @@ def test_a_cupti_that_cannot_be_left_says_so(
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     monkeypatch.setattr("kinetograph._native.cuda_status", lambda: (0, "", "", version, 0))
     assert ("attached since a session" in by_name()["cupti"].detail) is stays
+
+
+def test_counters_for_administrators_only_say_how_to_open_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = tmp_path / "params"
+    parameters.write_text("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n")
+    monkeypatch.setattr(cuda_library, "_DRIVER_PARAMETERS", str(parameters))
+    monkeypatch.setattr(features, "_cupti", lambda: features.Feature("cupti", True, "libcupti.so.13"))
+    monkeypatch.setattr(cuda_library, "_is_administrator", lambda: False)
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in by_name()["hardware metrics"].hint
+    monkeypatch.setattr(cuda_library, "_is_administrator", lambda: True)
+    assert by_name()["hardware metrics"].is_available
+    monkeypatch.undo()
+    assert cuda_library._is_administrator() in (True, False)
 
 
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,198 @@
+#include "collect/cupti/metric_session.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "collect/cupti/synchronize.h"
+#include "record/recorder.h"
+
+namespace kinetograph::collect::cupti {
+
+namespace {
+
+constexpr std::string_view without_values =
+    "kernels, graphs or scopes have no hardware metrics: CUPTI gave none for them";
+
+// Never destroyed: a callback may still be on its way when we unsubscribe.
+LaunchLog& launch_log() {
+    static auto* const log = new LaunchLog;
+    return *log;
+}
+
+void on_call(void* launches, CUpti_CallbackDomain domain, CUpti_CallbackId callback, const void* data) {
+    if (launches && domain == CUPTI_CB_DOMAIN_DRIVER_API)
+        static_cast<LaunchLog*>(launches)->see(callback, *static_cast<const CUpti_CallbackData*>(data));
+}
+
+std::vector<Launch> of_context(const std::vector<Launch>& launches, CUcontext context) {
+    std::vector<Launch> own;
+    for (const Launch& launch : launches)
+        if (launch.context == context) own.push_back(launch);
+    return own;
+}
+
+MetricAnswer unknown_metrics(const MetricHost& host, const std::vector<std::string>& metrics) {
+    MetricAnswer answer;
+    for (const std::string& metric : metrics) {
+        if (host.knows(metric)) continue;
+        answer.problem = MetricProblem::unknown_metric;
+        answer.metrics.push_back(metric);
+        std::vector<std::string> alike = host.named_like(metric);
+        answer.candidates.push_back(alike.empty() ? host.base_names() : std::move(alike));
+    }
+    return answer;
+}
+
+}  // namespace
+
+Subscription::Subscription(const Cupti& cupti, const MetricFunctions& functions, LaunchLog* launches)
+    : cupti_(cupti), functions_(functions) {
+    CUptiResult result = cupti_.subscribe(&subscriber_, on_call, launches);
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+        throw MetricRefusal({MetricProblem::in_use,
+                             "another tool (torch.profiler, Nsight, ...) uses CUPTI, which allows only one"});
+    if (result != CUPTI_SUCCESS) throw MetricError(functions_, "cuptiSubscribe", result);
+    auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_Initialize_Params);
+    result = functions_.initialize(&params);
+    if (result != CUPTI_SUCCESS) {
+        cupti_.unsubscribe(subscriber_);
+        throw MetricError(functions_, "cuptiProfilerInitialize", result);
+    }
+    if (launches) LaunchLog::watch(cupti_, subscriber_);
+}
+
+Subscription::~Subscription() {
+    auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_DeInitialize_Params);
+    functions_.deinitialize(&params);
+    cupti_.unsubscribe(subscriber_);
+}
+
+MetricSession::MetricSession(const Driver& driver, const Cupti& cupti, std::vector<MetricDevice> devices,
+                             const MetricOptions& options)
+    : driver_(driver),
+      functions_(find_metric_functions(dlopen(cupti.path.c_str(), RTLD_LAZY | RTLD_NOLOAD))),
+      per_kernel_(options.per_kernel),
+      subscription_(cupti, functions_, per_kernel_ ? &launch_log() : nullptr),
+      devices_(std::move(devices)) {
+    for (MetricDevice& device : devices_) choose(device, options.metrics);
+    for (MetricDevice& device : devices_)
+        device.profiler =
+            std::make_unique<RangeProfiler>(functions_, *device.host, device.context->get(), per_kernel_);
+}
+
+void MetricSession::choose(MetricDevice& device, const std::vector<std::string>& metrics) {
+    const std::string chip = chip_of(functions_, device.index);
+    device.host = std::make_unique<MetricHost>(functions_, chip);
+    MetricAnswer unknown = unknown_metrics(*device.host, metrics);
+    if (unknown.problem != MetricProblem::none) throw MetricRefusal(std::move(unknown));
+    device.host->choose(metrics);
+    const size_t passes = device.host->passes();
+    // The program cannot run a range again, as CUPTI does with a kernel.
+    if (!per_kernel_ && passes > 1)
+        throw MetricRefusal({MetricProblem::too_many_passes,
+                             std::to_string(passes),
+                             metrics,
+                             {},
+                             passes_of_each(functions_, chip, metrics)});
+}
+
+void MetricSession::fail(const char* what, const MetricError& error) {
+    if (failure_.empty())
+        failure_ = std::string("hardware metrics could not be ") + what + ": " + error.what();
+}
+
+bool MetricSession::start() {
+    first_pushed_ += pushed_.size();
+    pushed_.clear();
+    try {
+        for (MetricDevice& device : devices_) device.profiler->start();
+        return true;
+    } catch (const MetricError& error) {
+        fail("started", error);
+        return false;
+    }
+}
+
+void MetricSession::resume() {
+    if (is_counting_ || !start()) return;
+    is_counting_ = true;
+    if (!per_kernel_) return;
+    // Half of the room: a launch of another thread may be under way when it is reached.
+    const size_t batch = std::max<size_t>(1, devices_.front().profiler->most_ranges() / 2);
+    launch_log().start(driver_, {batch, [this](const std::vector<Launch>& launches) {
+                                     read(launches);
+                                     start();
+                                 }});
+}
+
+void MetricSession::pause(record::ThreadBuffer* thread) {
+    if (is_counting_) {
+        end_range();
+        wait_for_devices(driver_);
+        is_counting_ = false;
+        read(launch_log().stop());
+    }
+    if (!thread) return;
+    for (MetricDevice& device : devices_) tell(*thread, device);
+    if (!failure_.empty()) record::tell_note(*thread, "metrics", failure_, 0);
+    failure_.clear();
+}
+
+void MetricSession::read(const std::vector<Launch>& launches) {
+    for (MetricDevice& device : devices_) {
+        try {
+            read_device(device, of_context(launches, device.context->get()));
+        } catch (const MetricError& error) {
+            fail("read", error);
+        }
+    }
+}
+
+void MetricSession::read_device(MetricDevice& device, const std::vector<Launch>& launches) {
+    const std::vector<CountedRange> counted = device.profiler->stop();
+    const std::vector<RangeEvent> events =
+        per_kernel_ ? name_kernels(counted, launches) : name_ranges(counted, pushed_, first_pushed_);
+    device.missing += (per_kernel_ ? launches.size() : pushed_.size()) - events.size();
+    device.events.insert(device.events.end(), events.begin(), events.end());
+}
+
+void MetricSession::tell(record::ThreadBuffer& thread, MetricDevice& device) {
+    for (const RangeEvent& event : device.events) append(thread, device.index, device.host->metrics(), event);
+    if (device.missing != 0) record::tell_note(thread, "metrics", without_values, uint32_t(device.missing));
+    device.events.clear();
+    device.missing = 0;
+}
+
+// Numbers instead of names, so that scopes of one name are counted one by one.
+void MetricSession::begin_range(std::string_view name) {
+    if (per_kernel_ || !is_counting_ || is_in_range_) return;
+    if (pushed_.size() >= devices_.front().profiler->most_ranges()) {
+        read({});
+        is_counting_ = start();
+        if (!is_counting_) return;
+    }
+    try {
+        const std::string number = std::to_string(first_pushed_ + pushed_.size());
+        for (const MetricDevice& device : devices_) device.profiler->push(number.c_str());
+        const uint64_t now = base::ticks();
+        pushed_.push_back({std::string(name), now, now});
+        is_in_range_ = true;
+    } catch (const MetricError& error) {
+        fail("begun", error);
+    }
+}
+
+void MetricSession::end_range() {
+    if (!is_in_range_) return;
+    is_in_range_ = false;
+    try {
+        for (const MetricDevice& device : devices_) device.profiler->pop();
+    } catch (const MetricError& error) {
+        fail("ended", error);
+    }
+    pushed_.back().end = base::ticks();
+}
+
+}  // namespace kinetograph::collect::cupti
