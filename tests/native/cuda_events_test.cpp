@@ -274,6 +274,18 @@ TEST(a_context_that_goes_away_takes_its_scopes_with_it_and_nothing_else) {
     CHECK(session.count(&collect::ScopeTimes::lost) >= 1);
 }
 
+TEST(a_device_that_is_reset_is_left_alone) {
+    TimedSession session;
+    scope("before", [] {});
+    collect::flush_timed_scopes();
+    scope("meanwhile", [] { cuda().call<decltype(fake_destroy_context)>("fake_destroy_context", 1); });
+    scope("after", [] {});
+    const Trace trace = session.stop();
+    cuda().call<decltype(fake_destroy_context)>("fake_destroy_context", 0);
+    CHECK(timed(trace).size() == 1);
+    CHECK(session.count(&collect::ScopeTimes::lost) == 2);
+}
+
 TEST(a_scope_without_an_end_is_not_timed_and_leaves_nothing_behind) {
     TimedSession session;
     CHECK(collect::begin_timed_scope(Recorder::instance().intern("open"), gettid(), stream_7) != 0);

@@ -20,12 +20,38 @@ Event::~Event() {
 ContextEvents::ContextEvents(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {
     CUdevice device = 0;
     if (driver_.context_device(&device) == CUDA_SUCCESS) device_ = int32_t(device);
+    see_whether_primary();
+    if (driver_.context_id && driver_.context_id(context_, &id_) != CUDA_SUCCESS) id_ = 0;
     if (driver_.create_stream(&stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) stream_ = nullptr;
+}
+
+void ContextEvents::see_whether_primary() {
+    unsigned flags = 0;
+    int is_active = 0;
+    CUcontext primary = nullptr;
+    if (driver_.primary_context_state(device_, &flags, &is_active) != CUDA_SUCCESS || !is_active ||
+        driver_.retain_primary_context(&primary, device_) != CUDA_SUCCESS)
+        return;
+    is_primary_ = primary == context_;
+    driver_.release_primary_context(device_);
+}
+
+bool ContextEvents::is_gone() const {
+    unsigned flags = 0;
+    int is_active = 0;
+    return is_primary_ &&
+           (driver_.primary_context_state(device_, &flags, &is_active) != CUDA_SUCCESS || !is_active);
+}
+
+bool ContextEvents::is_another() const {
+    unsigned long long id = 0;
+    return id_ != 0 && (driver_.context_id(context_, &id) != CUDA_SUCCESS || id != id_);
 }
 
 // The context may be gone, and with it all of this.
 ContextEvents::~ContextEvents() {
     anchor_.reset();
+    if (is_gone() || is_another()) return;
     const PushedContext pushed(driver_, context_);
     if (!pushed) return;
     const RelaxedCapture relaxed(driver_);

@@ -51,6 +51,10 @@ public:
 
     CUcontext handle() const { return context_; }
     int32_t device() const { return device_; }
+    // Whether the program has reset the device: the driver crashes over events of a context that is gone.
+    bool is_gone() const;
+    // Whether it has one again, under the same handle: it has nothing of ours.
+    bool is_another() const;
 
     // Empty when the driver refuses.
     Event take();
@@ -66,12 +70,15 @@ public:
     void drop_anchor(const std::shared_ptr<const Anchor>& anchor);
 
 private:
+    void see_whether_primary();
     std::shared_ptr<const Anchor> make_anchor();
     void try_anchor(Anchor& anchor);
 
     const Driver& driver_;
     const CUcontext context_;
     int32_t device_ = 0;
+    bool is_primary_ = false;
+    unsigned long long id_ = 0;
     std::mutex mutex_;  // `free_` and `anchor_`
     std::mutex stream_mutex_;
     CUstream stream_ = nullptr;  // ours, with nothing on it: an event there happens at once

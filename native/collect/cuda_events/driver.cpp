@@ -16,6 +16,7 @@ bool find(void* library, const char* name, Function& function) {
 
 bool load(void* library, Driver& driver) {
     find(library, "cuStreamGetId", driver.stream_id);
+    find(library, "cuCtxGetId", driver.context_id);
     return find(library, "cuDeviceGetCount", driver.device_count) &&
            find(library, "cuDeviceGet", driver.device) &&
            find(library, "cuDevicePrimaryCtxGetState", driver.primary_context_state) &&

@@ -25,7 +25,8 @@ struct Driver {
     CUresult (*destroy_stream)(CUstream) = nullptr;
     CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
     CUresult (*exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
-    CUresult (*stream_id)(CUstream, unsigned long long*) = nullptr;  // 12.0 and newer
+    CUresult (*stream_id)(CUstream, unsigned long long*) = nullptr;    // 12.0 and newer
+    CUresult (*context_id)(CUcontext, unsigned long long*) = nullptr;  // 12.0 and newer
 };
 
 // Null unless the program has loaded the driver and called cuInit with success. Never loads or initialises

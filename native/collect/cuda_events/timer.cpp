@@ -68,10 +68,11 @@ void raise(std::atomic<uint64_t>& highest, uint64_t value) {
 
 uint64_t ScopeTimer::begin(uint32_t name, int32_t tid, const StreamPlace& place) {
     const CurrentContext current(driver_, place.device);
-    if (!current || is_captured(handle_of(place))) return 0;
+    if (!current) return 0;
     const RelaxedCapture relaxed(driver_);
     auto scope = std::make_unique<TimedScope>();
     scope->context = events_of(current.handle());
+    if (!scope->context || is_captured(handle_of(place))) return 0;
     scope->anchor = scope->context->anchor();
     scope->begin = scope->context->take();
     scope->name = name;
@@ -94,6 +95,7 @@ void ScopeTimer::end(uint64_t number, const StreamPlace& place) {
         counts_.elsewhere.fetch_add(1, std::memory_order_relaxed);
         return;
     }
+    if (scope->context->is_gone() || scope->context->is_another()) return lose(*scope);
     if (is_captured(handle_of(place))) return;
     const RelaxedCapture relaxed(driver_);
     scope->end = scope->context->take();
@@ -117,7 +119,11 @@ bool ScopeTimer::is_captured(CUstream stream) {
 std::shared_ptr<ContextEvents> ScopeTimer::events_of(CUcontext context) {
     std::lock_guard lock(mutex_);
     std::shared_ptr<ContextEvents>& events = contexts_[context];
-    if (!events) events = std::make_shared<ContextEvents>(driver_, context);
+    if (events && events->is_gone()) {
+        counts_.lost.fetch_add(1, std::memory_order_relaxed);
+        return nullptr;
+    }
+    if (!events || events->is_another()) events = std::make_shared<ContextEvents>(driver_, context);
     return events;
 }
 
@@ -166,6 +172,7 @@ void ScopeTimer::harvest(record::ThreadBuffer* thread, bool wait) {
 }
 
 ScopeTimer::Outcome ScopeTimer::tell(record::ThreadBuffer* thread, TimedScope& scope, bool wait) {
+    if (scope.context->is_gone() || scope.context->is_another()) return Outcome::lost;
     const PushedContext pushed(driver_, scope.context->handle());
     if (!pushed) return Outcome::lost;
     if (wait) {
@@ -203,6 +210,8 @@ void ScopeTimer::renew_anchors(bool now) {
     }
     const auto second = uint64_t(double(second_ns) * ticks_per_ns_);
     for (const std::shared_ptr<ContextEvents>& events : contexts) {
+        // Kept, so that it is known when the program comes back with it.
+        if (events->is_gone() || events->is_another()) continue;
         const PushedContext pushed(driver_, events->handle());
         if (pushed) {
             const uint64_t error = events->renew_anchor(now ? 0 : second, ticks_per_ns_);

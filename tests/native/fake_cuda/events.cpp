@@ -1,6 +1,7 @@
 // Events and streams of the fake driver. The device has a clock of its own, which began at another time than
 // ours.
 #include <cuda.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <algorithm>
@@ -50,6 +51,8 @@ void wait_for(uint64_t time_ns) {
 
 // The event, if it can be used here.
 Event* usable(CUevent handle) {
+    // As the real driver does, over what was in a device that the program has reset.
+    if (fake::is_reset()) abort();
     const auto found = events.find(handle);
     const bool is_here = found != events.end() && found->second.context == fake::current_context() &&
                          !fake::is_destroyed(found->second.context);

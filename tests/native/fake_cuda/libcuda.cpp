@@ -65,6 +65,10 @@ bool fake::is_destroyed(CUcontext context) {
     return destroyed != 0 && context == numbered(destroyed);
 }
 
+bool fake::is_reset() {
+    return is_destroyed(primary);
+}
+
 #define CUDA_FAKE extern "C" __attribute__((visibility("default"))) CUresult
 
 CUDA_FAKE cuInit(unsigned) {
@@ -105,7 +109,7 @@ CUDA_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevic
 
 CUDA_FAKE cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
     *flags = 0;
-    *active = 1;
+    *active = !fake::is_destroyed(primary);
     return if_initialised();
 }
 
