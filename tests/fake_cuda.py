@@ -6,9 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+Play = Callable[..., dict[str, Any]]
+"""Runs a function of a program that uses the fake CUDA, and gives what it has printed."""
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "tests" / "native" / "fake_cuda"

@@ -9,47 +9,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import with_variables
 
-import fake_cuda
 import kinetograph as kg
+from fake_cuda import Play
 
 PROGRAM = Path(__file__).parent / "programs" / "fake_cuda_program.py"
-
-Play = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="session")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fake_cuda.build(tmp_path_factory.mktemp("fake_cuda"))
-
-
-@pytest.fixture
-def environment(libraries: Path) -> dict[str, str]:
-    return with_variables(FAKE_CUDA=str(libraries), KINETOGRAPH_CUPTI=str(libraries / "libcupti.so.13"))
-
-
-@pytest.fixture
-def play(environment: dict[str, str]) -> Play:
-    def play(name: str, *arguments: object, **variables: str) -> dict[str, Any]:
-        done = subprocess.run(
-            [sys.executable, PROGRAM, name, *map(str, arguments)],
-            env=environment | variables,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
-
-    return play
 
 
 def names(result: dict[str, Any], category: str) -> list[str]:
@@ -171,7 +139,9 @@ def test_a_fork_leaves_the_child_clean_and_the_parent_recording(play: Play) -> N
     assert play("forks_while_recording") == {"child": 0, "kernels": 2}
 
 
-def test_a_whole_program_is_recorded_with_its_kernels(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_whole_program_is_recorded_with_its_kernels(
+    cuda_environment: dict[str, str], tmp_path: Path
+) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r})\n"
@@ -185,8 +155,8 @@ def test_a_whole_program_is_recorded_with_its_kernels(environment: dict[str, str
     trace = tmp_path / "trace.json"
     run = [sys.executable, "-m", "kinetograph", "run", "-q", "--activities", "cpu,cuda", "-o", trace, program]
     # The loader finds the driver when the process starts, as a framework's library would need it.
-    preload = {"LD_PRELOAD": f"{environment['FAKE_CUDA']}/libcuda.so.1"}
-    done = subprocess.run(run, env=environment | preload, capture_output=True, timeout=120, check=False)
+    preload = {"LD_PRELOAD": f"{cuda_environment['FAKE_CUDA']}/libcuda.so.1"}
+    done = subprocess.run(run, env=cuda_environment | preload, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     events = kg.load(trace).events
     assert sum(event.category == "kernel" for event in events) == 10

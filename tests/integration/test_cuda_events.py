@@ -2,45 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import with_variables
 
-import fake_cuda
+from fake_cuda import Play
 
 PROGRAM = Path(__file__).parent / "programs" / "fake_cuda_events_program.py"
 MILLISECOND = 900_000  # nearly: the rate of the clock is not known well in the first moments of a process
-
-Play = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="session")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fake_cuda.build(tmp_path_factory.mktemp("fake_cuda_events"))
-
-
-@pytest.fixture
-def play(libraries: Path) -> Play:
-    def play(name: str, *arguments: object) -> dict[str, Any]:
-        done = subprocess.run(
-            [sys.executable, PROGRAM, name, *map(str, arguments)],
-            env=with_variables(FAKE_CUDA=str(libraries), KINETOGRAPH_CUPTI=str(libraries / "libcupti.so.13")),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
-
-    return play
 
 
 def by_name(result: dict[str, Any]) -> dict[str, Any]:
