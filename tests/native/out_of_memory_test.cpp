@@ -38,6 +38,10 @@ void* operator new(size_t bytes) {
 void* operator new[](size_t bytes) {
     return allocate(bytes);
 }
+// Of the standard library, for buffers that it can do without.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+    return allocations_left == 0 ? nullptr : std::malloc(bytes ? bytes : 1);
+}
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }
