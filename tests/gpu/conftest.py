@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,3 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in ours:
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def torch() -> Any:
+    """With a context, and nothing of the GPU's still to be done."""
+    import torch
+
+    torch.zeros(64, device="cuda").add_(1)
+    torch.cuda.synchronize()
+    return torch

@@ -7,21 +7,12 @@ import ctypes
 from typing import Any
 
 import pytest
+from tests.on_device import BOTH, captured_graph, kernels
 
 import kinetograph as kg
 from kinetograph import _native, kineto
 
-BOTH = ["cpu", "cuda"]
 MEGABYTE = 1 << 20
-
-
-@pytest.fixture
-def torch() -> Any:
-    import torch
-
-    torch.cuda.init()
-    torch.cuda.synchronize()
-    return torch
 
 
 def changes_of_memory(trace: kg.Trace) -> list[dict[str, Any]]:
@@ -30,10 +21,6 @@ def changes_of_memory(trace: kg.Trace) -> list[dict[str, Any]]:
 
 def launches(trace: kg.Trace) -> list[kg.Event]:
     return [event for event in trace.events if event.name.startswith(("cudaLaunchKernel", "cuLaunchKernel"))]
-
-
-def kernels(trace: kg.Trace) -> list[kg.Event]:
-    return [event for event in trace.events if event.category == "kernel"]
 
 
 def test_what_torch_takes_from_the_device_and_gives_back(torch: Any) -> None:
@@ -98,17 +85,10 @@ def test_each_replay_of_a_graph_is_one_event(torch: Any, when: str) -> None:
     x.add_(1)
     torch.cuda.synchronize()
 
-    def captured() -> Any:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(5):
-                x.add_(1)
-        return graph
-
-    graph = captured() if when == "before" else None
+    graph = captured_graph(torch, x) if when == "before" else None
     asks = kg.ExperimentalConfig(cuda_graphs="launches")
     with kg.profile(activities=BOTH, experimental_config=asks) as p:
-        graph = graph or captured()
+        graph = graph or captured_graph(torch, x)
         with kg.scope("replay"):
             for _ in range(3):
                 graph.replay()

@@ -9,33 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.on_device import BOTH, captured_graph, kernels, notes
 
 import kinetograph as kg
 from kinetograph import _native
-
-BOTH = ["cpu", "cuda"]
-
-
-@pytest.fixture
-def torch() -> Any:
-    import torch
-
-    torch.cuda.init()
-    torch.cuda.synchronize()
-    return torch
-
-
-def kernels(trace: kg.Trace) -> list[kg.Event]:
-    return [event for event in trace.events if event.category == "kernel"]
 
 
 def on_host(trace: kg.Trace, name: str) -> int:
     """How often the scope is there; where CUPTI was another's it is on the GPU as well."""
     return sum(event.name == name and event.category == "user_annotation" for event in trace.events)
-
-
-def notes(trace: kg.Trace) -> str:
-    return "\n".join(note.text for note in trace.notes)
 
 
 def step(torch: Any, x: Any, w: Any) -> None:
@@ -148,16 +130,9 @@ def test_graphs_are_tied_to_their_launch(torch: Any, when: str) -> None:
     x.add_(1)
     torch.cuda.synchronize()
 
-    def captured() -> Any:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(5):
-                x.add_(1)
-        return graph
-
-    graph = captured() if when == "before" else None
+    graph = captured_graph(torch, x) if when == "before" else None
     with kg.profile(activities=BOTH) as p:
-        graph = graph or captured()
+        graph = graph or captured_graph(torch, x)
         with kg.scope("replay"):
             graph.replay()
         torch.cuda.synchronize()
@@ -182,31 +157,35 @@ def test_the_end_of_a_session_does_not_break_a_capture(torch: Any) -> None:
     assert float(x[0]) == before + 3
 
 
+def under_torch(torch: Any) -> int:
+    """How many events torch's profiler sees of one kernel."""
+    x = torch.randn(64, device="cuda")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        x.add_(1)
+        torch.cuda.synchronize()
+    return len(profiler.events())
+
+
 def test_torchs_profiler_works_before_within_and_after(torch: Any) -> None:
     x = torch.randn(64, device="cuda")
-
-    def under_torch() -> int:
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
-            x.add_(1)
-            torch.cuda.synchronize()
-        return len(profiler.events())
-
-    assert under_torch() > 0
+    assert under_torch(torch) > 0
     x.add_(1)
     torch.cuda.synchronize()
     with kg.profile(activities=BOTH) as p, kg.scope("around"):
         x.add_(1)
         torch.cuda.synchronize()
-        under_torch()
+        under_torch(torch)
         x.add_(1)
-    assert [event.category for event in p.trace.events if event.name == "around"].count(
-        "user_annotation"
-    ) == 1
+    assert on_host(p.trace, "around") == 1
     x.add_(1)
     torch.cuda.synchronize()
     with kg.profile(activities=BOTH) as again:
         x.add_(1)
     assert kernels(again.trace) or "another tool" in notes(again.trace)
+    x.add_(1)
+    torch.cuda.synchronize()
+    under_torch(torch)  # after it was refused, torch's next profile is empty
+    assert under_torch(torch) > 0
 
 
 def test_under_torchs_profiler_we_stand_back(torch: Any) -> None:
@@ -217,9 +196,7 @@ def test_under_torchs_profiler_we_stand_back(torch: Any) -> None:
             x.add_(1)
         torch.cuda.synchronize()
     assert "another tool" in notes(p.trace)
-    assert [event.category for event in p.trace.events if event.name == "inside"].count(
-        "user_annotation"
-    ) == 1
+    assert on_host(p.trace, "inside") == 1
     assert len(theirs.events()) > 0
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.on_device import BOTH, notes
 
 import kinetograph as kg
 
-BOTH = ["cpu", "cuda"]
 READ = "dram__bytes_read.sum"
 WRITTEN = "dram__bytes_write.sum"
 INSTRUCTIONS = "smsp__inst_executed.sum"
@@ -63,10 +63,6 @@ def metrics(*names: str, per_kernel: bool = False) -> kg.ExperimentalConfig:
 
 def ranges(trace: kg.Trace) -> list[kg.Event]:
     return [event for event in trace.events if event.category == "cuda_profiler_range"]
-
-
-def notes(trace: kg.Trace) -> str:
-    return "\n".join(note.text for note in trace.notes)
 
 
 def kernels_of(torch: Any, big: tuple[Any, Any], *names: str) -> dict[str, dict[str, float]]:

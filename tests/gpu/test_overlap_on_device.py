@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.on_device import kernels
 
 import kinetograph as kg
 
@@ -21,20 +22,6 @@ def spin(out, turns):  # type: ignore[no-untyped-def]  # Triton reads annotation
     for _ in range(turns):
         value = tl.sin(value) + 1.0
     tl.store(out, value)
-
-
-@pytest.fixture
-def torch() -> Any:
-    import torch
-
-    torch.cuda.init()
-    torch.cuda.synchronize()
-    return torch
-
-
-def kernels(trace: kg.Trace) -> list[kg.Event]:
-    found = [event for event in trace.events if event.category == "kernel"]
-    return sorted(found, key=lambda event: event.start_ns)
 
 
 def overlaps(found: list[kg.Event]) -> int:
