@@ -228,16 +228,27 @@ TEST(another_tool_that_uses_cupti_is_left_alone_and_noted) {
 TEST(a_tool_that_takes_over_is_noticed_and_the_next_session_works) {
     {
         CudaSession session;
-        cuda().launch("seen");
         cuda().call<decltype(fake_take_over)>("fake_take_over");
+        cuda().call<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll", 1u);
         cuda().launch("lost");
         const Trace trace = session.stop();
         CHECK(has_note(trace, "took CUPTI over"));
     }
+    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
     CudaSession session;
     cuda().launch("k");
     const Trace trace = session.stop();
     CHECK(count(trace, Category::kernel) == 1);
+    CHECK(!has_note(trace, "took CUPTI over"));
+}
+
+TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
+    CudaSession session;
+    cuda().launch("k");
+    cuda().call<decltype(fake_take_over)>("fake_take_over");
+    cuda().launch("k");
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == 2);
     CHECK(!has_note(trace, "took CUPTI over"));
 }
 

@@ -135,11 +135,15 @@ std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& call
     return reason;
 }
 
-// With what is left of an earlier session, if CUPTI still knows it: another tool may have ended it meanwhile.
+// Whether CUPTI still knows us: another tool may have ended it meanwhile. Switches all callbacks off.
+bool Attachment::is_subscribed() const {
+    return subscriber_ &&
+           cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
+           cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS;
+}
+
 std::string Attachment::subscribe() {
-    if (subscriber_ && cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
-        cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS)
-        return {};
+    if (is_subscribed()) return {};  // with what is left of an earlier session
     const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, this);
     life_ = result == CUPTI_SUCCESS ? ++lives_ : 0;
     if (result == CUPTI_SUCCESS) return {};
@@ -153,6 +157,7 @@ std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& c
     uint8_t on = 1;
     size_t size = sizeof on;
     cupti_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on);
+    buffers_.take_foreign();
     CUptiResult result = cupti_.register_callbacks(on_request, on_complete);
     if (result != CUPTI_SUCCESS) return "CUPTI takes no buffers: " + describe(cupti_, result);
     cupti_.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
@@ -247,9 +252,19 @@ void Attachment::leave_now() {
     subscriber_ = nullptr;
 }
 
+void Attachment::take_callbacks_back() {
+    cupti_.register_callbacks(on_request, on_complete);
+}
+
+// As long as we are subscribed no other tool can be, and it would record nothing, now and later.
 void Attachment::give_up() {
-    is_attached_ = false;
-    life_ = 0;
+    if (is_subscribed()) {
+        detach();
+    } else {
+        subscriber_ = nullptr;
+        is_attached_ = false;
+        life_ = 0;
+    }
     buffers_.abandon_outstanding();
 }
 

@@ -36,12 +36,14 @@ public:
 
     // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.
     bool flush(bool all);
+    // Whoever registers callbacks gets the records, and those before it are not told.
+    void take_callbacks_back();
     // Everything off. CUPTI is let go of when the program next returns from a call, where that is safe: until
     // then it would cost the program some time in each call.
     void detach();
     // After that, without waiting for such a call: CUPTI stays loaded, and is free for others.
     void leave_now();
-    // Another tool has taken our place: touch nothing of CUPTI.
+    // Another tool has taken our place: leaves CUPTI to it.
     void give_up();
 
     // Which taking up of CUPTI this is, from 1 on; 0 while there is none. Ids that were pushed to one are
@@ -62,6 +64,7 @@ private:
     static void on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
     static void on_call(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId callback, const void* data);
 
+    bool is_subscribed() const;
     std::string subscribe();
     std::string configure(const WantedKinds& kinds, const WantedCalls& calls);
     CUptiResult enable(const WantedKinds& kinds);

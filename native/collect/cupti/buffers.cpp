@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace kinetograph::collect::cupti {
 
@@ -40,7 +41,10 @@ void Buffers::complete(uint8_t* data, size_t valid_bytes) noexcept {
     {
         std::lock_guard lock(mutex_);
         Node* node = data ? node_of(data) : nullptr;
-        if (!node || !node->is_outstanding) return;
+        if (!node || !node->is_outstanding) {
+            saw_foreign_ = true;
+            return;
+        }
         node->is_outstanding = false;
         node->valid_bytes = std::min(valid_bytes, buffer_bytes);
         node->next = nullptr;
@@ -92,6 +96,11 @@ void Buffers::wait_until_decoded() {
 size_t Buffers::outstanding() const {
     std::lock_guard lock(mutex_);
     return outstanding_;
+}
+
+bool Buffers::take_foreign() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(saw_foreign_, false);
 }
 
 void Buffers::abandon_outstanding() {

@@ -24,7 +24,7 @@ public:
 
     // For CUPTI: zeroed memory, or nullptr at the ceiling. Then it drops records and counts them.
     uint8_t* request() noexcept;
-    // For CUPTI. One that it has from somebody else is left alone.
+    // For CUPTI. One that it has from somebody else is left alone, and remembered.
     void complete(uint8_t* data, size_t valid_bytes) noexcept;
 
     // For the decoder: the oldest filled one, or none after about `wait_ms`, or when `wake` is called.
@@ -37,6 +37,8 @@ public:
     void wait_until_decoded();
     // Buffers that CUPTI has now.
     size_t outstanding() const;
+    // Whether buffers of somebody else came, since the last time this was asked.
+    bool take_foreign();
     // Those that CUPTI has will not come back, since others are in our place: theirs from now on.
     void abandon_outstanding();
 
@@ -61,6 +63,7 @@ private:
     Node* last_filled_ = nullptr;
     Node nodes_[most_buffers];
     size_t outstanding_ = 0;
+    bool saw_foreign_ = false;
     size_t decoding_ = 0;
     uint64_t wakes_ = 0;
 };

@@ -26,7 +26,8 @@ constexpr int waiting_ms = 5;  // between two looks whether the program has init
 constexpr int attached_ms = 1000;
 
 constexpr std::string_view taken_over =
-    "another tool took CUPTI over while this session ran; what the GPU did since then is not here";
+    "another tool took CUPTI over while this session ran; what the GPU did since then, "
+    "and perhaps before, is not here";
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
@@ -168,21 +169,27 @@ void CudaCollector::flush(bool may_wait) {
 void CudaCollector::flush_attached(bool may_wait) {
     const uint64_t before = decoder_->synchronizations();
     const bool waited = may_wait && !attachment_->is_capturing() && cupti::wait_for_devices(*driver_);
+    if (waited) attachment_->take_callbacks_back();
     const bool flushed = attachment_->flush(waited);
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
     if (!is_taken_over(waited, before, flushed)) return;
-    std::lock_guard lock(mutex_);
-    attachment_->give_up();
-    state_ = CudaState::refused;
-    reason_ = taken_over;
+    {
+        std::lock_guard lock(mutex_);
+        attachment_->give_up();
+        state_ = CudaState::refused;
+        reason_ = taken_over;
+    }
+    buffers_.wait_until_decoded();
 }
 
-// Somebody who registers callbacks of its own gets the records instead of us, and nobody is told.
+// Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
+// own, at least that of our waiting, unless it has already been given ours.
 bool CudaCollector::is_taken_over(bool waited, uint64_t synchronizations_before, bool flushed) {
     if (!flushed) return true;
     if (!waited) return false;
-    return decoder_->synchronizations() == synchronizations_before && buffers_.outstanding() != 0;
+    return buffers_.take_foreign() ||
+           (decoder_->synchronizations() == synchronizations_before && buffers_.outstanding() != 0);
 }
 
 void CudaCollector::tell_how_it_went(bool waited) {

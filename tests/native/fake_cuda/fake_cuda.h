@@ -41,9 +41,8 @@ FAKE_API void fake_set_on_synchronize(void (*callback)(void));
 FAKE_API void fake_set_version(uint32_t version);
 // From now on the function of this name gives this result; 0: it works again.
 FAKE_API void fake_fail(const char* function, int result);
-// Another tool registers callbacks of its own, although it could not subscribe; its buffers are counted.
+// Another tool registers callbacks of its own, although it could not subscribe.
 FAKE_API void fake_take_over(void);
-FAKE_API int fake_buffers_of_other_tool(void);
 // Work stays unfinished until somebody waits for it.
 FAKE_API void fake_hold_work(int hold);
 

@@ -26,7 +26,6 @@ bool holds_work = false;
 std::vector<std::vector<uint8_t>> held;
 std::map<uint32_t, size_t> unknown_sizes;
 std::unordered_set<std::string> names;  // as long-lived as CUPTI's
-int other_tools_buffers = 0;
 
 size_t bytes_of(uint32_t kind) {
     const auto unknown = unknown_sizes.find(kind);
@@ -132,7 +131,6 @@ void request_of_other_tool(uint8_t** data, size_t* bytes, size_t* most) {
     *bytes = 1 << 16;
     *data = static_cast<uint8_t*>(calloc(1, *bytes));
     *most = 0;
-    ++other_tools_buffers;
 }
 
 // It frees what it is given, ours too, which CUPTI had when it came.
@@ -338,11 +336,6 @@ void fake_take_over(void) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     client.request = request_of_other_tool;
     client.complete = complete_of_other_tool;
-}
-
-int fake_buffers_of_other_tool(void) {
-    std::lock_guard<std::recursive_mutex> lock(mutex);
-    return other_tools_buffers;
 }
 
 void fake_hold_work(int hold) {
