@@ -6,12 +6,12 @@ import os
 
 from benchmarks.gpu import describe_gpu
 from benchmarks.gpu.launch_loop import STOPPING, operations
-from benchmarks.gpu.ours import AFTERWARDS, FLOOR, NOTHING, OURS, OURS_WITH_SCOPES
+from benchmarks.gpu.ours import AFTERWARDS, DRIVER_FLOOR, FLOOR, NOTHING, OURS, OURS_WITH_SCOPES
 from benchmarks.gpu.torchs import AFTER_TORCH, TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-ROWS = (NOTHING, FLOOR, OURS, OURS_WITH_SCOPES, AFTERWARDS, TORCH, TORCH_BOTH, AFTER_TORCH)
+ROWS = (NOTHING, FLOOR, DRIVER_FLOOR, OURS, OURS_WITH_SCOPES, AFTERWARDS, TORCH, TORCH_BOTH, AFTER_TORCH)
 
 
 def run(*, quick: bool) -> str:
@@ -22,7 +22,11 @@ def run(*, quick: bool) -> str:
     header = ("us per operation", "median", "added", "quiet", "added, quiet", "stop and write, us per event")
     rows = [row(samples, name) for name in ROWS]
     title = f"# Cost of recording a CUDA launch, {operations()} of x.add_(1) on 64 elements"
-    return "\n".join([title, "", describe_gpu(), "", table(header, rows), "", claims_table(claims(samples))])
+    floor = (
+        f"The bare client alone: {ratio_of_added(samples, FLOOR, TORCH_BOTH):.2f} of torch's CPU and CUDA."
+    )
+    parts = (title, describe_gpu(), table(header, rows), floor, claims_table(claims(samples)))
+    return "\n\n".join(parts)
 
 
 def row(samples: Samples, name: str) -> tuple[str, ...]:

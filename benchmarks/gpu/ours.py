@@ -13,6 +13,7 @@ from benchmarks.gpu.launch_loop import LaunchLoop
 
 NOTHING = "nothing"
 FLOOR = "floor: bare CUPTI client"
+DRIVER_FLOOR = "floor: bare CUPTI client, driver calls too"
 OURS = "kinetograph, CUDA"
 OURS_WITH_SCOPES = "kinetograph, CUDA and a scope per operation"
 AFTERWARDS = "nothing, afterwards"
@@ -24,7 +25,8 @@ def contenders() -> list[LaunchLoop]:
     client = load_client()
     return [
         LaunchLoop(NOTHING, nullcontext),
-        LaunchLoop(FLOOR, lambda: floor(client)),
+        LaunchLoop(FLOOR, lambda: floor(client, driver=False)),
+        LaunchLoop(DRIVER_FLOOR, lambda: floor(client, driver=True)),
         LaunchLoop(OURS, lambda: kg.profile(activities=["cuda"]), write),
         LaunchLoop(OURS_WITH_SCOPES, lambda: kg.profile(activities=["cpu", "cuda"]), write, kg.scope),
         LaunchLoop(AFTERWARDS, nullcontext),
@@ -32,8 +34,8 @@ def contenders() -> list[LaunchLoop]:
 
 
 @contextmanager
-def floor(client: Any) -> Iterator[None]:
-    if (error := client.floor_start()) != 0:
+def floor(client: Any, *, driver: bool) -> Iterator[None]:
+    if (error := client.floor_start(driver)) != 0:
         raise RuntimeError(f"CUPTI refuses the bare client with {error}")
     try:
         yield
