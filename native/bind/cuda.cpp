@@ -60,6 +60,16 @@ void begin_metric_range(const std::string& name) {
     collect::begin_metric_range(name);
 }
 
+// In the main thread, between two instructions of the program, which must not notice it.
+int fall_back(void*) {
+    PyObject* module = PyImport_ImportModule("kinetograph.session.cuda");
+    PyObject* done = module ? PyObject_CallMethod(module, "fall_back", nullptr) : nullptr;
+    if (!done) PyErr_WriteUnraisable(module);
+    Py_XDECREF(done);
+    Py_XDECREF(module);
+    return 0;
+}
+
 // All of these may wait for the GPU.
 template <void function()>
 void without_gil() {
@@ -73,6 +83,7 @@ void bind_cuda(nb::module_& module) {
     // Now, and not in the first session: that may be one of a forked child, begun in a handler of the fork.
     collect::prepare_cuda();
     collect::prepare_metrics();
+    collect::on_late_refusal([] { Py_AddPendingCall(fall_back, nullptr); });
     module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a, "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);

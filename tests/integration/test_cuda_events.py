@@ -54,6 +54,14 @@ def test_where_another_tool_owns_cupti_scopes_are_timed_instead(play: Play) -> N
     assert result["events"] == 0
 
 
+def test_scopes_are_timed_from_when_cupti_turns_out_to_be_anothers(play: Play) -> None:
+    result = play("cupti_is_refused_while_recording")
+    assert result["averages"].pop("before CUDA") == [0, 0]
+    check_nested_scopes(result)
+    assert "another tool" in "\n".join(result["notes"])
+    assert result["callbacks"] == 0
+
+
 def test_while_torch_profiles_cupti_is_left_alone_although_it_would_let_us(play: Play) -> None:
     result = play("torch_is_profiling")
     check_nested_scopes(result)

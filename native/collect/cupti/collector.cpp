@@ -1,5 +1,6 @@
 #include "collect/cupti/collector.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,7 @@ private:
     cupti::WantedKinds wanted_kinds() const;
     bool is_crash_safe() const;
     int look_around();
+    int follow_program();
     void try_to_attach();
     void open();
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
@@ -81,6 +83,7 @@ private:
 };
 
 CudaCollector* collector = nullptr;
+std::atomic<void (*)()> late_refusal{nullptr};
 
 cupti::WantedKinds CudaCollector::wanted_kinds() const {
     cupti::WantedKinds kinds;
@@ -108,7 +111,8 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
             attachment_->add_kinds(wanted_kinds());
         else
             state_ = CudaState::waiting;
-        if (!thread_) thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return look_around(); });
+        if (!thread_)
+            thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return follow_program(); });
         if (decoder_) thread_->use(decoder_.get());
     }
     look_around();
@@ -123,6 +127,14 @@ int CudaCollector::look_around() {
     driver_ = cupti::initialised_driver();
     if (driver_) try_to_attach();
     return state_ == CudaState::waiting ? waiting_ms : attached_ms;
+}
+
+int CudaCollector::follow_program() {
+    const bool was_waiting = status().state == CudaState::waiting;
+    const int next_ms = look_around();
+    const auto tell = late_refusal.load(std::memory_order_acquire);
+    if (tell && was_waiting && status().state == CudaState::refused) tell();
+    return next_ms;
 }
 
 void CudaCollector::try_to_attach() {
@@ -288,6 +300,10 @@ uint64_t push_external_id(ExternalId kind, uint64_t id) {
 void pop_external_id(ExternalId kind, uint64_t pushed) {
     prepare_cuda();
     collector->pop(kind, pushed);
+}
+
+void on_late_refusal(void (*call)()) {
+    late_refusal.store(call, std::memory_order_release);
 }
 
 bool leave_cupti_to_metrics() {

@@ -19,6 +19,8 @@ uint64_t push_external_id(ExternalId, uint64_t) {
 
 void pop_external_id(ExternalId, uint64_t) {}
 
+void on_late_refusal(void (*)()) {}
+
 CudaStatus cuda_status() {
     CudaStatus status;
     status.state = CudaState::not_built;

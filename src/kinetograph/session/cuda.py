@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 
 from kinetograph import _native
@@ -22,6 +23,10 @@ _TORCH_KEEPS_CUPTI = (
     "torch 2.11 and older keeps CUPTI from its first profile on,"
     " unless TEARDOWN_CUPTI=1 is in the environment when torch is imported"
 )
+
+# Those to which CUPTI may yet be refused: the program may initialise CUDA after they began.
+_hopeful: set[CudaUse] = set()
+_lock = threading.RLock()
 
 
 class CudaUse:
@@ -56,8 +61,11 @@ class CudaUse:
                 crash_safe=crash_safe,
                 libraries=cupti_libraries(),
             )
-        if self._number is None or self._is_refused():
+        if self._number is None:
             self._scope_times = ScopeTimes()
+        else:
+            _hopeful.add(self)
+            self.fall_back()
 
     @property
     def times_scopes(self) -> bool:
@@ -74,7 +82,16 @@ class CudaUse:
     def resume(self) -> None:
         """Nothing to do: what happens in a pause is left out when the trace is made."""
 
+    def fall_back(self) -> None:
+        """Time scopes from now on, if CUPTI has been refused."""
+        with _lock:
+            if self in _hopeful and self._is_refused():
+                _hopeful.discard(self)
+                self._scope_times = ScopeTimes()
+
     def release(self) -> None:
+        with _lock:
+            _hopeful.discard(self)
         if self._scope_times is not None:
             self._scope_times.release()
         if self._number is not None:
@@ -100,6 +117,12 @@ class CudaUse:
         return self._number is not None and _native.cuda_status()[0] == _REFUSED
 
 
+def fall_back() -> None:
+    """Called from the native side in the main thread when CUPTI was refused after a session had begun."""
+    for use in tuple(_hopeful):
+        use.fall_back()
+
+
 def _torch_is_profiling() -> bool:
     profiler = sys.modules.get("torch.autograd.profiler")
     return bool(getattr(profiler, "_is_profiler_enabled", False))
@@ -119,3 +142,8 @@ def _torch_is_capturing() -> bool:
         return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())
     except Exception:
         return False
+
+
+# Held across a fork, and a child has no session.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+os.register_at_fork(after_in_child=_hopeful.clear)

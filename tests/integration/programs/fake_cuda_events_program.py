@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import sys
+import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from typing import Any
 from fake_cuda_program import Cuda
 
 import kinetograph as kg
+from kinetograph import _native
+from kinetograph.session import observer
 
 MILLISECOND = 1_000_000
 
@@ -96,6 +99,21 @@ def another_tool_owns_cupti() -> dict[str, Any]:
     with kg.profile(activities=["cpu", "cuda"]) as again, kg.scope("step"):
         cuda.launch()
     return {**summary(p.trace), "again": summary(again.trace), "events": cuda.driver.fake_events()}
+
+
+def cupti_is_refused_while_recording() -> dict[str, Any]:
+    cuda = WorkingCuda()
+    cuda.cupti.fake_fail(b"cuptiSubscribe", 39)
+    with kg.profile(activities=["cpu", "cuda"]) as p:
+        with kg.scope("before CUDA"):
+            pass
+        cuda.initialise()
+        while not _native.scope_timer_is_ready():
+            time.sleep(0.001)
+        nested_scopes(cuda)
+    with kg.profile(activities=["cpu"]), kg.scope("afterwards"):
+        pass
+    return {**summary(p.trace), "callbacks": len(observer._alive)}
 
 
 def torch_is_profiling() -> dict[str, Any]:
