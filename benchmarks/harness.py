@@ -75,6 +75,10 @@ class Samples:
     def best(self, name: str) -> float:
         return min(self.by_name[name])
 
+    def quiet(self, name: str) -> float:
+        """The lower quartile: what a busy machine disturbs little, and one lucky round not at all."""
+        return sorted(self.by_name[name])[len(self.by_name[name]) // 4]
+
     def ratio(self, name: str, other: str) -> float:
         """Median over the rounds of `name` / `other`."""
         pairs = zip(self.by_name[name], self.by_name[other], strict=True)

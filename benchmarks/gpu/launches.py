@@ -18,7 +18,7 @@ def run(*, quick: bool) -> str:
     if quick:
         os.environ["KINETOGRAPH_BENCH_OPERATIONS"] = "1000"
     modules = ["benchmarks.gpu.ours", "benchmarks.gpu.torchs"]
-    samples = interleave(modules, generations=1, rounds=2 if quick else 12)
+    samples = interleave(modules, generations=1, rounds=2 if quick else 30)
     header = ("us per operation", "median", "added", "quiet", "added, quiet", "stop and write, us per event")
     rows = [row(samples, name) for name in ROWS]
     title = f"# Cost of recording a CUDA launch, {operations()} of x.add_(1) on 64 elements"
@@ -30,14 +30,14 @@ def run(*, quick: bool) -> str:
 
 
 def row(samples: Samples, name: str) -> tuple[str, ...]:
-    figures = samples.median(name), samples.median(name) - samples.median(NOTHING), samples.best(name)
+    figures = samples.median(name), samples.median(name) - samples.median(NOTHING), samples.quiet(name)
     stopping = f"{samples.median(name + STOPPING):.2f}" if name + STOPPING in samples else ""
     return name, *(f"{figure:.2f}" for figure in figures), f"{added(samples, name):.2f}", stopping
 
 
 def added(samples: Samples, name: str) -> float:
-    """The best round over the best without a tool, which a busy machine disturbs least."""
-    return samples.best(name) - samples.best(NOTHING)
+    """In quiet rounds, over quiet ones without a tool."""
+    return samples.quiet(name) - samples.quiet(NOTHING)
 
 
 def ratio_of_added(samples: Samples, name: str, other: str) -> float:

@@ -6,20 +6,21 @@ import os
 import statistics
 
 from benchmarks.gpu import describe_gpu
+from benchmarks.gpu.ours import FLOOR, NOTHING
 from benchmarks.gpu.training import KERNEL_TIME, KERNELS, MODELS, UNTIED
-from benchmarks.gpu.training_ours import NOTHING, OURS, OURS_WITH_SCOPES, OURS_WITH_STACK
+from benchmarks.gpu.training_ours import OURS, OURS_WITH_SCOPES, OURS_WITH_STACK
 from benchmarks.gpu.training_torchs import TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-ROWS = (NOTHING, OURS, OURS_WITH_SCOPES, OURS_WITH_STACK, TORCH, TORCH_BOTH)
+ROWS = (NOTHING, FLOOR, OURS, OURS_WITH_SCOPES, OURS_WITH_STACK, TORCH, TORCH_BOTH)
 
 
 def run(*, quick: bool) -> str:
     if quick:
         os.environ["KINETOGRAPH_BENCH_STEPS"] = "2"
     modules = ["benchmarks.gpu.training_ours", "benchmarks.gpu.training_torchs"]
-    samples = interleave(modules, generations=1, rounds=2 if quick else 5)
+    samples = interleave(modules, generations=1, rounds=2 if quick else 8)
     tables = [line for model in MODELS for line in ("", model_table(samples, model))]
     claims = [claim for model in MODELS for claim in claims_of(samples, model)]
     return "\n".join(["# Recording training steps", "", describe_gpu(), *tables, "", claims_table(claims)])
@@ -27,21 +28,17 @@ def run(*, quick: bool) -> str:
 
 def model_table(samples: Samples, model: str) -> str:
     rows = [row(samples, f"{model}: {tool}", f"{model}: {NOTHING}") for tool in ROWS]
-    return table((model, "ms per step", "added", "kernels", "us of kernels"), rows)
+    return table((model, "ms per step", "quiet", "added, quiet", "kernels", "us of kernels"), rows)
 
 
 def row(samples: Samples, name: str, bare: str) -> tuple[str, ...]:
-    added = f"{(samples.ratio(name, bare) - 1) * 100:+.1f} %"
-    if name + KERNEL_TIME not in samples:
-        return name.partition(": ")[2], f"{samples.median(name):.2f}", added, "", ""
-    kernels = f"{sum(counts(samples, name).values()):.0f}"
-    return (
-        name.partition(": ")[2],
-        f"{samples.median(name):.2f}",
-        added,
-        kernels,
-        f"{samples.median(name + KERNEL_TIME):.0f}",
-    )
+    added = f"{(samples.quiet(name) / samples.quiet(bare) - 1) * 100:+.1f} %"
+    kernels = ("", "")
+    if name + KERNEL_TIME in samples:
+        total = sum(counts(samples, name).values())
+        kernels = (f"{total:.0f}", f"{samples.median(name + KERNEL_TIME):.0f}")
+    tool = name.removeprefix(bare.removesuffix(NOTHING))
+    return tool, f"{samples.median(name):.2f}", f"{samples.quiet(name):.2f}", added, *kernels
 
 
 def counts(samples: Samples, name: str) -> dict[str, float]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+from benchmarks.floor.cupti import load_client
+from benchmarks.gpu.ours import FLOOR, NOTHING, floor
 from benchmarks.gpu.training import MODELS, Seen, Training
 
-NOTHING = "nothing"
 OURS = "kinetograph, CUDA"
 OURS_WITH_SCOPES = "kinetograph, scopes and CUDA"
 OURS_WITH_STACK = "kinetograph, scopes, Python calls and CUDA"
@@ -17,11 +18,13 @@ LAUNCHES = ("cuda_runtime", "cuda_driver")
 def contenders() -> list[Training]:
     import kinetograph as kg
 
+    client = load_client()
     both = ["cpu", "cuda"]
     made: list[Training] = []
     for model in MODELS:
         made += [
             Training(NOTHING, model, nullcontext),
+            Training(FLOOR, model, lambda: floor(client, driver=False)),
             Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
             Training(OURS_WITH_SCOPES, model, lambda: kg.profile(activities=both), seen, kg.scope),
             Training(
