@@ -11,8 +11,8 @@ namespace {
 
 // Frequent, short, and of no interest.
 constexpr std::string_view noise[] = {
-    "cudaGetDevice",   "cudaSetDevice", "cudaGetLastError", "cudaEventCreate", "cudaEventCreateWithFlags",
-    "cudaEventDestroy"};
+    "cudaGetDevice",      "cudaSetDevice",   "cudaGetLastError",         "cudaPeekAtLastError",
+    "cudaGetErrorString", "cudaEventCreate", "cudaEventCreateWithFlags", "cudaEventDestroy"};
 
 std::vector<bool> table_of(const Cupti& cupti, CUpti_CallbackDomain domain, uint32_t size,
                            bool (*is_wanted)(std::string_view)) {
