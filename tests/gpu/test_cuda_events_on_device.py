@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -242,3 +243,37 @@ def test_cupys_stream_is_used(torch: Any) -> None:
     )
     print(done.stdout, done.stderr)
     assert done.returncode == 0
+
+
+UNDER_NSIGHT = """
+import sys, time
+import kinetograph as kg
+import torch
+if sys.argv[1] == "after CUDA":
+    torch.zeros(64, device="cuda")
+with kg.profile(activities=["cpu", "cuda"]) as p:
+    x = torch.zeros(64, device="cuda")
+    deadline = time.monotonic() + 30
+    while not kg._native.scope_timer_is_ready() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    with kg.scope("step"):
+        torch.cuda._sleep(20_000_000)
+(step,) = (e for e in p.trace.events if e.category == "gpu_user_annotation")
+assert step.name == "step" and step.duration_ns > 5_000_000, step
+assert any("another tool" in note.text for note in p.trace.notes)
+print("timed", step.duration_ns)
+"""
+
+
+@pytest.mark.parametrize("when", ["before CUDA", "after CUDA"])
+def test_under_nsight_scopes_are_timed(torch: Any, when: str) -> None:
+    """Nsight Compute, which attaches when the program initialises CUDA."""
+    del torch
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        pytest.skip("no ncu")
+    command = [ncu, "--kernel-name", "regex:no_such_kernel", sys.executable, "-c", UNDER_NSIGHT, when]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0
+    assert "timed" in done.stdout

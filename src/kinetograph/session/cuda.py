@@ -20,7 +20,7 @@ _TORCH_IS_RUNNING = (
     "another tool uses CUPTI, which allows only one: torch.profiler was running when this session began"
 )
 _TORCH_KEEPS_CUPTI = (
-    "torch 2.11 and older keeps CUPTI from its first profile on,"
+    "if torch.profiler has run in this process: up to 2.11, torch keeps CUPTI from then on,"
     " unless TEARDOWN_CUPTI=1 is in the environment when torch is imported"
 )
 
