@@ -11,10 +11,11 @@ constexpr CUpti_MetricType metric_types[] = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_ME
 
 }  // namespace
 
-MetricHost::MetricHost(const MetricFunctions& functions, const std::string& chip) : functions_(functions) {
+MetricHost::MetricHost(const MetricFunctions& functions, const Chip& chip) : functions_(functions) {
     auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_Host_Initialize_Params);
-    params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-    params.pChipName = chip.c_str();
+    params.profilerType = chip.use;
+    params.pChipName = chip.name.c_str();
+    params.pCounterAvailabilityImage = chip.available.empty() ? nullptr : chip.available.data();
     check("cuptiProfilerHostInitialize", functions_.host_initialize(&params));
     host_ = params.pHostObject;
 }
@@ -115,7 +116,7 @@ std::vector<double> MetricHost::evaluate(const std::vector<uint8_t>& counter_dat
     return values;
 }
 
-std::vector<size_t> passes_of_each(const MetricFunctions& functions, const std::string& chip,
+std::vector<size_t> passes_of_each(const MetricFunctions& functions, const Chip& chip,
                                    const std::vector<std::string>& metrics) {
     std::vector<size_t> passes;
     for (const std::string& metric : metrics) {
