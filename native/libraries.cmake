@@ -43,7 +43,8 @@ if(KINETOGRAPH_CUPTI_COMPILES)
     # Counters in hardware.
     collect/cupti/metric_functions.cpp collect/cupti/metric_host.cpp collect/cupti/metric_choice.cpp
     collect/cupti/metric_devices.cpp collect/cupti/range_profiler.cpp collect/cupti/launch_log.cpp
-    collect/cupti/range_events.cpp collect/cupti/metric_session.cpp collect/cupti/metrics.cpp)
+    collect/cupti/range_events.cpp collect/cupti/metric_session.cpp collect/cupti/metrics.cpp
+    collect/cupti/pm_sampler.cpp collect/cupti/sampling_session.cpp)
   target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 else()

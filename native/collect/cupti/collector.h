@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/visibility.h"
+#include "collect/cupti/metrics.h"
 
 namespace kinetograph::collect {
 
@@ -52,6 +53,15 @@ enum class ExternalId : int { operators = 0, users = 1 };
 // 0 where CUDA is not being recorded. Else for the pop, which does nothing if CUPTI was let go of in between.
 KINETOGRAPH_API uint64_t push_external_id(ExternalId kind, uint64_t id);
 KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
+
+// Samples hardware counters as well, for one session at a time: one that has started, so that CUPTI is ours.
+// Nothing is sampled before it is resumed. Without success nothing has changed.
+KINETOGRAPH_API MetricAnswer open_sampling(const SamplingOptions& options);
+KINETOGRAPH_API void resume_sampling();
+// Waits until all that was sampled is in the buffers of the recorder.
+KINETOGRAPH_API void pause_sampling();
+// Before stop_cuda.
+KINETOGRAPH_API void close_sampling();
 
 // Leaves CUPTI, which serves one user, to the counters (metrics.h). False while a session records.
 bool leave_cupti_to_metrics();
