@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import threading
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -173,6 +175,35 @@ def test_other_intervals(
         print(f"\n{interval_ns} ns: {len(starts)} samples, median {statistics.median(gaps)}; {notes(found)}")
     assert statistics.median(gaps) == pytest.approx(interval_ns, rel=0.1)
     assert len(starts) > 0.8 * 700_000_000 / interval_ns or "lost" in notes(found)
+
+
+def seconds_of_thread(name: str) -> float:
+    """What it has spent on a processor so far."""
+    for stat in Path("/proc/self/task").glob("*/stat"):
+        before, _, after = stat.read_text().rpartition(")")
+        if before.endswith(f"({name}"):
+            return sum(map(int, after.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    raise AssertionError(f"no thread is called {name}")
+
+
+def megabytes() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@pytest.mark.parametrize("interval_ns", [10_000, 100_000])
+def test_what_it_costs(torch: Any, matrix: Any, interval_ns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before_mb = megabytes()
+    with kg.profile(**options(ACTIVE, MEMORY, interval_ns=interval_ns)) as p:
+        started_mb, started = megabytes(), time.monotonic()
+        work(torch, matrix, 1)
+        spent, wall = seconds_of_thread("kg-pm-sampling"), time.monotonic() - started
+    found = len(counters(p.trace, ACTIVE))
+    with capsys.disabled():
+        print(
+            f"\n{interval_ns} ns: {found} samples of two metrics; reading them took {spent:.2f} s of "
+            f"{wall:.2f} s, {spent / found * 1e6:.1f} us each; {started_mb - before_mb:.0f} MB to begin with"
+        )
+    assert found > 0
 
 
 def test_more_sessions_work_with_and_without_samples(torch: Any, matrix: Any) -> None:

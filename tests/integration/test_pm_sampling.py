@@ -11,8 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import kinetograph as kg
 from fake_cuda import Play
+from judges import needs_judges, perfetto
 
 PROGRAM = Path(__file__).parent / "programs" / "fake_sampling_program.py"
 READ = "dram__bytes_read.sum"
@@ -46,6 +49,20 @@ def test_files_have_the_counters_on_their_device(play: Play, tmp_path: Path) -> 
 
 def test_every_device_has_its_own(play: Play) -> None:
     assert play("two_devices") == {"found": [[0, 100], [1, 200]]}
+
+
+@needs_judges
+@pytest.mark.parametrize("suffix", ["json", "pftrace"])
+def test_perfetto_draws_a_track_for_each_device(play: Play, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"trace.{suffix}"
+    play("two_devices", path)
+    counters = perfetto(
+        path,
+        "select pid, value, t.name from counter c join process_counter_track t on t.id = c.track_id"
+        " join process using (upid)",
+    )
+    found = [(row["pid"], row["value"], row["name"].removesuffix(" value")) for row in counters]
+    assert sorted(found) == [(0, 100, READ), (1, 200, READ)]
 
 
 def test_only_steps_that_are_recorded_are_sampled(play: Play) -> None:

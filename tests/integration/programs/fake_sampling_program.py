@@ -67,6 +67,8 @@ def two_devices() -> dict[str, Any]:
     with kg.profile(**sampling(READ)) as p:
         for device in (0, 1):
             take(cuda, IGNORED, device + 1, device=device)
+    for path in sys.argv[2:]:
+        p.trace.save(path)
     return {"found": [[event.device_index, event.args["value"]] for event in counters(p.trace)]}
 
 
