@@ -23,7 +23,6 @@ void find_metrics(void* library, MetricFunctions& functions) {
     find(library, "cuptiProfilerHostDeinitialize", functions.host_deinitialize);
     find(library, "cuptiProfilerHostGetBaseMetrics", functions.base_metrics);
     find(library, "cuptiProfilerHostGetSubMetrics", functions.sub_metrics);
-    find(library, "cuptiProfilerHostGetMetricProperties", functions.properties);
     find(library, "cuptiProfilerHostConfigAddMetrics", functions.add_metrics);
     find(library, "cuptiProfilerHostGetConfigImageSize", functions.config_size);
     find(library, "cuptiProfilerHostGetConfigImage", functions.config_image);

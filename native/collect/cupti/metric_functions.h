@@ -24,7 +24,6 @@ struct MetricFunctions {
     decltype(&cuptiProfilerHostDeinitialize) host_deinitialize = nullptr;
     decltype(&cuptiProfilerHostGetBaseMetrics) base_metrics = nullptr;
     decltype(&cuptiProfilerHostGetSubMetrics) sub_metrics = nullptr;
-    decltype(&cuptiProfilerHostGetMetricProperties) properties = nullptr;
     decltype(&cuptiProfilerHostConfigAddMetrics) add_metrics = nullptr;
     decltype(&cuptiProfilerHostGetConfigImageSize) config_size = nullptr;
     decltype(&cuptiProfilerHostGetConfigImage) config_image = nullptr;

@@ -48,9 +48,11 @@ private:
     };
     std::vector<Base> bases() const;
     std::vector<std::string> endings_of(const Base& base) const;
+    CUptiResult add(const std::vector<std::string>& metrics);
     void check(const char* function, CUptiResult result) const { cupti::check(functions_, function, result); }
 
     const MetricFunctions& functions_;
+    const Chip chip_;
     CUpti_Profiler_Host_Object* host_ = nullptr;
     std::vector<std::string> metrics_;
     std::vector<const char*> pointers_;

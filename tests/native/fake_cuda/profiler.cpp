@@ -58,6 +58,12 @@ bool is_counter(const std::string& metric) {
     return is_one_of(counters, 3, metric.substr(0, metric.find('.')));
 }
 
+bool is_whole_name(const std::string& metric) {
+    const std::string base = metric.substr(0, metric.find('.')), ending = metric.substr(base.size());
+    return is_counter(base) ? is_one_of(counter_endings, 5, ending)
+                            : is_one_of(throughputs, 1, base) && is_one_of(throughput_endings, 1, ending);
+}
+
 // For more than there is room for nothing is said, as by the real one.
 void add_range(const std::string& name, uint64_t kernels) {
     CounterData& data = *profiler->data;
@@ -164,18 +170,10 @@ CUPTI_FAKE cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Para
     return CUPTI_SUCCESS;
 }
 
-CUPTI_FAKE cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params* params) {
-    ENTER("cuptiProfilerHostGetMetricProperties");
-    const std::string name = params->pMetricName, base = name.substr(0, name.find('.'));
-    const std::string ending = name.substr(base.size());
-    const bool is_known = is_counter(base)
-                              ? is_one_of(counter_endings, 5, ending)
-                              : is_one_of(throughputs, 1, base) && is_one_of(throughput_endings, 1, ending);
-    return is_known ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_METRIC_NAME;
-}
-
 CUPTI_FAKE cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params* params) {
     ENTER("cuptiProfilerHostConfigAddMetrics");
+    for (size_t i = 0; i < params->numMetrics; ++i)
+        if (!is_whole_name(params->ppMetricNames[i])) return CUPTI_ERROR_INVALID_PARAMETER;
     params->pHostObject->metrics.assign(params->ppMetricNames, params->ppMetricNames + params->numMetrics);
     return CUPTI_SUCCESS;
 }
