@@ -14,18 +14,23 @@ bool is_exact(std::string_view token) {
     return to_int64(token).has_value() || token.find_first_of(".eE") != token.npos;
 }
 
+void add_piece(std::string& pieces, std::string_view piece) {
+    (pieces += pieces.empty() ? "" : ",") += piece;
+}
+
 }  // namespace
 
 void Counters::find_series(size_t row) {
     series_.clear();
+    exact_.clear();
     others_.clear();
     const std::string_view name = trace_.strings[trace_.name[row]];
     const uint32_t process = trace_.tracks[trace_.track[row]].process;
     each_piece(trace_.args_of(row), [&](std::string_view piece) {
         const Member member = as_member(piece);
         const bool is_number = to_double(member.value).has_value();
-        if (!is_number || !is_exact(member.value)) (others_ += others_.empty() ? "" : ",") += piece;
-        if (!is_number) return;
+        if (!is_number) return add_piece(others_, piece);
+        if (!is_exact(member.value)) add_piece(exact_, piece);
         std::string track(name);
         if (member.key != usual_series) {
             track += ' ';
@@ -44,6 +49,7 @@ void Counters::write(size_t row) {
         packets_.put_name(trace_.name[row]);
         if (!series_.empty()) put_first(series_[0]);
         put_others();
+        packets_.annotations().members(out, event::annotations, exact_);
         packets_.annotations().members(out, event::annotations, others_);
     });
 }

@@ -32,8 +32,8 @@ private:
     Packets& packets_;
     Tracks& tracks_;
     std::vector<Series> series_;
-    std::string others_;  // arguments that are no numbers, or none that a counter could hold exactly
-    std::string key_;
+    std::string exact_;   // numbers that a counter cannot hold exactly. Before the others, as they are read
+    std::string others_;  // arguments that are no numbers
 };
 
 // The series called "value" needs no name: its track is called as the counter is.

@@ -59,6 +59,14 @@ def read_bytes(text: bytes, piece: int = 1 << 20) -> Trace:
     return Trace(_native.Trace.read_perfetto(lambda: pieces.pop() if pieces else b""))
 
 
+def test_a_counter_with_a_number_that_is_too_large_is_written_alike_again() -> None:
+    trace = Trace()
+    args = '{"text": null, "large": 9223372036854775808}'
+    trace.native.append("queue", "counter", EventKind.COUNTER, 5, 0, 1, 1, args_json=args)
+    text = written_bytes(trace)
+    assert written_bytes(read_bytes(text)) == text
+
+
 @settings(max_examples=300, deadline=None)
 @given(traces())
 def test_any_trace_comes_back_as_it_does_from_json(trace: Trace) -> None:
