@@ -1,15 +1,13 @@
 #include "collect/cuda_events/collector.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "base/fork.h"
+#include "base/quiet_thread.h"
 #include "collect/cuda_events/timer.h"
 #include "record/recorder.h"
 
@@ -23,18 +21,6 @@ using cuda_events::ScopeTimer;
 constexpr std::chrono::milliseconds waiting{5};  // between two looks whether the program has initialised CUDA
 constexpr std::chrono::milliseconds harvesting{100};
 
-// The program's signal handlers must not run in a thread that it does not know.
-template <class Run>
-std::thread start_quietly(Run run) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread(run);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread.native_handle(), "kg-cuda-events");
-    return thread;
-}
-
 // One per process, never destroyed: its thread may run until the very end.
 class TimerThread {
 public:
@@ -47,6 +33,7 @@ public:
     std::mutex& mutex() { return mutex_; }
 
 private:
+    void start_thread();
     void run();
     void look_for_driver();
 
@@ -66,11 +53,16 @@ TimerThread* timing = nullptr;
 void TimerThread::start() {
     std::lock_guard one(one_at_a_time_);
     std::lock_guard lock(mutex_);
-    if (uses_++ != 0) return;
+    if (uses_ == 0) start_thread();
+    ++uses_;
+}
+
+// It comes first: there may be none to be had.
+void TimerThread::start_thread() {
     is_stopping_ = false;
+    thread_ = base::start_quietly("kg-cuda-events", [this] { run(); });
     counts_.error_ns = 0;
     look_for_driver();
-    thread_ = start_quietly([this] { run(); });
 }
 
 // The timer goes last, and with it what it has of the driver.

@@ -106,13 +106,14 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
     {
         std::lock_guard lock(mutex_);
         use = next_use_++;
+        // First: there may be none to be had.
+        if (!thread_)
+            thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return follow_program(); });
         uses_[use] = options;
         if (state_ == CudaState::attached)
             attachment_->add_kinds(wanted_kinds());
         else
             state_ = CudaState::waiting;
-        if (!thread_)
-            thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return follow_program(); });
         if (decoder_) thread_->use(decoder_.get());
     }
     look_around();

@@ -1,7 +1,4 @@
-#include <pthread.h>
-
-#include <csignal>
-
+#include "base/quiet_thread.h"
 #include "collect/cupti/decoder.h"
 #include "record/recorder.h"
 
@@ -12,22 +9,12 @@ namespace {
 constexpr std::string_view not_understood =
     "buffers of CUPTI held records of an unknown kind; what stood behind those is lost";
 
-// The program's signal handlers must not run in a thread that it does not know.
-template <class Run>
-std::thread start_quietly(Run run) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread(run);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread.native_handle(), "kg-cupti");
-    return thread;
-}
-
 }  // namespace
 
 DecoderThread::DecoderThread(Buffers& buffers, std::function<int()> look_around)
-    : buffers_(buffers), look_around_(std::move(look_around)), thread_(start_quietly([this] { run(); })) {}
+    : buffers_(buffers),
+      look_around_(std::move(look_around)),
+      thread_(base::start_quietly("kg-cupti", [this] { run(); })) {}
 
 void DecoderThread::run() {
     record::Recorder::instance().serve_all();

@@ -1,6 +1,5 @@
 #include "collect/python_samples/sampler.h"
 
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -18,6 +16,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 #include "collect/python_samples/code_table.h"
 #include "collect/python_samples/stack_reader.h"
 #include "collect/python_samples/stack_writer.h"
@@ -115,16 +114,10 @@ void Sampler::require_known_layout() {
                              " lays out its threads in another way than the one this was built for");
 }
 
-// The program's signal handlers must not run in a thread that it does not know.
 void Sampler::start(ThreadsWithStacks seen_before) {
     with_stacks_ = std::move(seen_before);
     forget_stacks_of_waiting_threads();
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread_.native_handle(), "kg-sampler");
+    thread_ = base::start_quietly("kg-sampler", [this] { run(); });
 }
 
 ThreadsWithStacks Sampler::stop() {
