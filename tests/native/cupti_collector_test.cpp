@@ -254,6 +254,17 @@ TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
 
 TEST(without_our_clock_times_are_those_of_the_wall_clock) {
     cuda().launch("lets go of what earlier tests left");
+TEST(a_tool_that_takes_over_again_and_again_gets_its_buffers_where_ours_were) {
+    for (int i = 0; i < 20; ++i) {
+        CudaSession session;
+        cuda().launch("k");
+        cuda().call<decltype(fake_take_over)>("fake_take_over");
+        cuda().call<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll", 1u);
+        cuda().launch("lost");
+        CHECK(has_note(session.stop(), "took CUPTI over"));
+    }
+}
+
     cuda().fail("cuptiActivityRegisterTimestampCallback", CUPTI_ERROR_NOT_COMPATIBLE);
     CudaSession session;
     scope("step", [&] { cuda().launch("k"); });

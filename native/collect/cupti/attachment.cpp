@@ -69,13 +69,14 @@ void Attachment::on_request(uint8_t** buffer, size_t* size, size_t* most_records
     *most_records = 0;  // as many as fit
 }
 
-void Attachment::on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t, size_t valid) {
+void Attachment::on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t bytes,
+                             size_t valid) {
     Attachment* attachment = current.load(std::memory_order_acquire);
     if (!attachment) return;
     size_t dropped = 0;
     if (attachment->cupti_.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS && dropped != 0)
         attachment->dropped_.fetch_add(dropped, std::memory_order_relaxed);
-    if (buffer) attachment->buffers_.complete(buffer, valid);
+    if (buffer) attachment->buffers_.complete(buffer, bytes, valid);
 }
 
 void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId callback,

@@ -37,11 +37,11 @@ uint8_t* Buffers::request() noexcept {
     return node->data;
 }
 
-void Buffers::complete(uint8_t* data, size_t valid_bytes) noexcept {
+void Buffers::complete(uint8_t* data, size_t bytes, size_t valid_bytes) noexcept {
     {
         std::lock_guard lock(mutex_);
         Node* node = data ? node_of(data) : nullptr;
-        if (!node || !node->is_outstanding) {
+        if (!node || !node->is_outstanding || bytes != buffer_bytes) {
             saw_foreign_ = true;
             return;
         }

@@ -24,8 +24,9 @@ public:
 
     // For CUPTI: zeroed memory, or nullptr at the ceiling. Then it drops records and counts them.
     uint8_t* request() noexcept;
-    // For CUPTI. One that it has from somebody else is left alone, and remembered.
-    void complete(uint8_t* data, size_t valid_bytes) noexcept;
+    // For CUPTI. One that it has from somebody else is left alone, and remembered: its size tells, too, for a
+    // tool that freed ours may have got the same address again.
+    void complete(uint8_t* data, size_t bytes, size_t valid_bytes) noexcept;
 
     // For the decoder: the oldest filled one, or none after about `wait_ms`, or when `wake` is called.
     Filled take(int wait_ms);
