@@ -201,6 +201,18 @@ TEST(another_session_begins_after_the_first_and_after_cupti_was_let_go_of) {
     }
 }
 
+TEST(a_cupti_that_cannot_be_let_go_of_serves_the_next_session) {
+    cuda().fail("cuptiFinalize", CUPTI_ERROR_UNKNOWN);
+    {
+        CudaSession().stop();
+    }
+    cuda().launch("tries to let go");
+    cuda().fail("cuptiFinalize", 0);
+    CudaSession session;
+    cuda().launch("k");
+    CHECK(count(session.stop(), Category::kernel) == 1);
+}
+
 TEST(sessions_that_overlap_each_get_their_own_window) {
     CudaSession outer;
     cuda().launch("first");
@@ -242,6 +254,17 @@ TEST(a_tool_that_takes_over_is_noticed_and_the_next_session_works) {
     CHECK(!has_note(trace, "took CUPTI over"));
 }
 
+TEST(a_tool_that_takes_over_again_and_again_gets_its_buffers_where_ours_were) {
+    for (int i = 0; i < 20; ++i) {
+        CudaSession session;
+        cuda().launch("k");
+        cuda().call<decltype(fake_take_over)>("fake_take_over");
+        cuda().call<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll", 1u);
+        cuda().launch("lost");
+        CHECK(has_note(session.stop(), "took CUPTI over"));
+    }
+}
+
 TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
     CudaSession session;
     cuda().launch("k");
@@ -254,17 +277,6 @@ TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
 
 TEST(without_our_clock_times_are_those_of_the_wall_clock) {
     cuda().launch("lets go of what earlier tests left");
-TEST(a_tool_that_takes_over_again_and_again_gets_its_buffers_where_ours_were) {
-    for (int i = 0; i < 20; ++i) {
-        CudaSession session;
-        cuda().launch("k");
-        cuda().call<decltype(fake_take_over)>("fake_take_over");
-        cuda().call<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll", 1u);
-        cuda().launch("lost");
-        CHECK(has_note(session.stop(), "took CUPTI over"));
-    }
-}
-
     cuda().fail("cuptiActivityRegisterTimestampCallback", CUPTI_ERROR_NOT_COMPATIBLE);
     CudaSession session;
     scope("step", [&] { cuda().launch("k"); });

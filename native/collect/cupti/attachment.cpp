@@ -107,7 +107,8 @@ void Attachment::let_go() {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !is_leaving_.load(std::memory_order_relaxed) || is_capturing()) return;
     is_leaving_.store(false, std::memory_order_relaxed);
-    cupti_.finalize();
+    // Refused, we stay as with an older library: to subscribe again would be refused as well, by ourselves.
+    if (cupti_.finalize() != CUPTI_SUCCESS && is_subscribed()) return;
     subscriber_ = nullptr;
     life_ = 0;
 }
@@ -261,6 +262,7 @@ void Attachment::take_callbacks_back() {
 void Attachment::give_up() {
     if (is_subscribed()) {
         detach();
+        if (!is_leaving_.load(std::memory_order_relaxed)) leave_now();
     } else {
         subscriber_ = nullptr;
         is_attached_ = false;
