@@ -53,8 +53,8 @@ enum class ExternalId : int { operators = 0, users = 1 };
 KINETOGRAPH_API uint64_t push_external_id(ExternalId kind, uint64_t id);
 KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
 
-// Called when CUPTI refuses to serve a session that had begun before the program initialised CUDA, in a thread
-// of ours that knows no Python. Set once.
+// Called when CUPTI refuses to serve a session that had begun before the program initialised CUDA, in a
+// thread of ours that knows no Python. Set once.
 KINETOGRAPH_API void on_late_refusal(void (*call)());
 
 // Leaves CUPTI, which serves one user, to the counters (metrics.h). False while a session records.
