@@ -38,7 +38,8 @@ build: $(INSTALLED) ## create the environment, build and install
 demo: $(INSTALLED) ## profile a small program and show its summary
 	$(BIN)/kinetograph demo -o demo-trace.json.gz
 
-test: native-test pytest ## all tests
+test: native-test ## all tests
+	$(MAKE) pytest BUILT=$(or $(BUILT),build/native)
 
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
@@ -121,7 +122,7 @@ clean: ## remove everything that was built
 $(INSTALLED): $(SOURCES) $(VENV)/.group-build
 	@echo "building kinetograph into $(VENV): two to four minutes the first time"
 	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) \
-	  $(if $(BUILT),-C cmake.define.KINETOGRAPH_BUILT=$(abspath $(BUILT))) $(BUILD_ARGS) .
+	  -C cmake.define.KINETOGRAPH_BUILT=$(abspath $(BUILT)) $(BUILD_ARGS) .
 	@touch $@
 
 $(VENV)/.group-%: pyproject.toml | $(VENV)/.pip

@@ -41,9 +41,10 @@ if(KINETOGRAPH_CUPTI_COMPILES)
     collect/cuda_events/driver.cpp collect/cuda_events/context_events.cpp collect/cuda_events/timer.cpp
     collect/cuda_events/collector.cpp
     # Counters in hardware.
-    collect/cupti/metric_functions.cpp collect/cupti/metric_host.cpp collect/cupti/range_profiler.cpp
-    collect/cupti/launch_log.cpp collect/cupti/range_events.cpp collect/cupti/metric_devices.cpp
-    collect/cupti/metric_session.cpp collect/cupti/metrics.cpp)
+    collect/cupti/metric_functions.cpp collect/cupti/metric_host.cpp collect/cupti/metric_choice.cpp
+    collect/cupti/metric_devices.cpp collect/cupti/range_profiler.cpp collect/cupti/launch_log.cpp
+    collect/cupti/range_events.cpp collect/cupti/metric_session.cpp collect/cupti/metrics.cpp
+    collect/cupti/pm_sampler.cpp collect/cupti/sampling_session.cpp)
   target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_CUDA_HEADERS})
   target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 else()

@@ -53,6 +53,7 @@ def build(folder: Path) -> Path:
             SOURCES / "memory.cpp",
             SOURCES / "external_ids.cpp",
             SOURCES / "profiler.cpp",
+            SOURCES / "pm_sampling.cpp",
             ROOT / "native" / "collect" / "cupti" / "record_sizes.cpp",
             cuda,
             f"-Wl,-rpath,{folder}",

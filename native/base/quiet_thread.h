@@ -1,4 +1,4 @@
-// Threads of our own, in which the program's signal handlers do not run: it does not know them.
+// Threads of ours in a program that does not know them.
 #pragma once
 
 #include <pthread.h>
@@ -9,27 +9,26 @@
 
 namespace kinetograph::base {
 
-// A thread inherits the mask. The destructor takes ours back also where there is no thread to be had: else
-// the program would never see a signal again.
-class SignalsBlocked {
+// Signals that come meanwhile wait for a thread of the program's, or for this one once it is back.
+class AllSignalsBlocked {
 public:
-    SignalsBlocked() {
+    AllSignalsBlocked() {
         sigset_t all;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+    ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+    AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
 
 private:
     sigset_t before_;
 };
 
-// Throws std::system_error where there is none to be had. `name` has at most 15 characters.
+// One in which the program's signal handlers do not run. The name has 15 characters at most.
 template <class Run>
 std::thread start_quietly(const char* name, Run run) {
-    const SignalsBlocked blocked;
+    const AllSignalsBlocked blocked;  // which a thread inherits
     std::thread thread(std::move(run));
     pthread_setname_np(thread.native_handle(), name);
     return thread;

@@ -50,6 +50,10 @@ nb::tuple cuda_status() {
     return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
 }
 
+nb::tuple as_tuple(const collect::MetricAnswer& answer) {
+    return nb::make_tuple(int(answer.problem), answer.text, answer.metrics, answer.candidates, answer.passes);
+}
+
 nb::tuple open_metrics(std::vector<std::string> metrics, bool per_kernel,
                        std::vector<std::string> libraries) {
     collect::MetricAnswer answer;
@@ -57,7 +61,16 @@ nb::tuple open_metrics(std::vector<std::string> metrics, bool per_kernel,
         const WithoutGil unlocked;
         answer = collect::open_metrics({std::move(metrics), per_kernel, std::move(libraries)});
     }
-    return nb::make_tuple(int(answer.problem), answer.text, answer.metrics, answer.candidates, answer.passes);
+    return as_tuple(answer);
+}
+
+nb::tuple open_sampling(std::vector<std::string> metrics, uint64_t interval_ns) {
+    collect::MetricAnswer answer;
+    {
+        const WithoutGil unlocked;
+        answer = collect::open_sampling({std::move(metrics), interval_ns});
+    }
+    return as_tuple(answer);
 }
 
 void begin_metric_range(const std::string& name) {
@@ -105,6 +118,12 @@ void bind_cuda(nb::module_& module) {
     module.def("close_metrics", &without_gil<collect::close_metrics>);
     module.def("begin_metric_range", &begin_metric_range, "name"_a);
     module.def("end_metric_range", &without_gil<collect::end_metric_range>);
+    module.def("open_sampling", &open_sampling, "metrics"_a, "interval_ns"_a,
+               nb::sig("def open_sampling(metrics: Sequence[str], interval_ns: int) -> "
+                       "tuple[int, str, list[str], list[list[str]], list[int]]"));
+    module.def("resume_sampling", &without_gil<collect::resume_sampling>);
+    module.def("pause_sampling", &without_gil<collect::pause_sampling>);
+    module.def("close_sampling", &without_gil<collect::close_sampling>);
 }
 
 }  // namespace kinetograph::bind

@@ -25,7 +25,8 @@ enum class RecordKind : uint8_t {
     thread_span = 12,  // a call into that library, on another thread: start and end are ticks; ThreadSpan
     metadata = 13,     // name is a key of the trace's metadata; the payload is its JSON
     note = 14,  // name is its kind; correlation, if not 0, is a count to be summed up; the payload is text
-    device_memory = 15,  // start is ticks, correlation that of the call that asked for it; DeviceMemory
+    device_memory = 15,   // start is ticks, correlation that of the call that asked for it; DeviceMemory
+    device_counter = 16,  // start is ticks, end holds the bits of a double; DeviceCounter
 };
 
 // The order is also the number in Trace columns; `category_name` spells them as Kineto does.
@@ -162,6 +163,8 @@ struct DevicePlace {
 static_assert(sizeof(DevicePlace) == 16);
 // Waiting for stream n is told of resource n + this.
 inline constexpr int64_t first_sync_resource = 1'000'000;
+// Counters are those of a whole device.
+inline constexpr int64_t counters_resource = 2'000'000;
 
 enum WorkFlags : uint32_t {
     work_has_bytes = 1,
@@ -203,10 +206,16 @@ struct DeviceMemory {
 };
 static_assert(sizeof(DeviceMemory) == 64);
 
+struct DeviceCounter {
+    DevicePlace place;
+    uint64_t reserved[2];
+};
+static_assert(sizeof(DeviceCounter) == 32);
+
 // Records of one fixed payload: what stands behind them is this struct, without a length.
 inline bool has_struct_payload(RecordKind kind) {
     return kind == RecordKind::device_work || kind == RecordKind::thread_span ||
-           kind == RecordKind::device_memory;
+           kind == RecordKind::device_memory || kind == RecordKind::device_counter;
 }
 
 // In Record::end of what one thread tells of another. The number tells threads apart to which the kernel gave

@@ -19,6 +19,7 @@ int64_t doubt_of(const base::ClockFit& clock) {
 
 // Waiting for a stream stands beside it, as with Kineto.
 std::string name_of(const record::DevicePlace& place) {
+    if (place.resource == record::counters_resource) return "counters";
     if (place.resource < record::first_sync_resource) return "stream " + std::to_string(place.resource) + " ";
     return "stream " + std::to_string(place.resource - record::first_sync_resource) + " (sync)";
 }

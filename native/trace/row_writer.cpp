@@ -85,6 +85,13 @@ void RowWriter::write_host_event(size_t row, uint32_t track, const Record& recor
         write_correlation(row, record.correlation);
 }
 
+void RowWriter::write_counter(size_t row, uint32_t track, const Record& record, const Clipped& clipped) {
+    write_row(row, track, clipped, names_(record.name));
+    trace_.kind[row] = uint8_t(EventKind::counter);
+    trace_.category[row] = record.category;
+    write_counter_value(row, std::bit_cast<double>(record.end));
+}
+
 void RowWriter::write_open_scope(size_t row, uint32_t track, const record::OpenScopeCopy& scope,
                                  const Clipped& clipped) {
     trace_.kind[row] = uint8_t(EventKind::span);

@@ -33,6 +33,8 @@ public:
     void drop_pages(size_t begin, size_t end) const;
 
     void write_host_event(size_t row, uint32_t track, const record::Record& record, const Clipped& clipped);
+    // A value, in whose record `end` is that.
+    void write_counter(size_t row, uint32_t track, const record::Record& record, const Clipped& clipped);
     void write_open_scope(size_t row, uint32_t track, const record::OpenScopeCopy& scope,
                           const Clipped& clipped);
     // The line is where the caller stood, 0 when nobody asked.

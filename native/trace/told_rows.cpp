@@ -42,6 +42,8 @@ void ToldRows::write(const record::ThreadRecording& teller, const Record& record
             return write_call(teller, record);
         case RecordKind::device_memory:
             return see_memory(teller, record);
+        case RecordKind::device_counter:
+            return write_counter(teller, record);
         case RecordKind::metadata:
             metadata_[std::string(recording_.names(record.name))] = text_of(record);
             return;
@@ -128,6 +130,14 @@ void ToldRows::write_call(const record::ThreadRecording& teller, const Record& r
     else
         rows_.write_members(row, call.members);
     rows_.write_correlation(row, record.correlation);
+}
+
+void ToldRows::write_counter(const record::ThreadRecording& teller, const Record& record) {
+    record::DeviceCounter counter;
+    Clipped clipped;
+    if (!wants(teller, record, sizeof counter, clipped)) return;
+    std::memcpy(&counter, record.payload_bytes(), sizeof counter);
+    rows_.write_counter(rows_.add_row(), device_rows_.track(counter.place), record, clipped);
 }
 
 void ToldRows::see_memory(const record::ThreadRecording& teller, const Record& record) {

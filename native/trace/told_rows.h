@@ -21,7 +21,7 @@
 namespace kinetograph::trace {
 
 inline bool is_told(record::RecordKind kind) {
-    return kind >= record::RecordKind::device_work && kind <= record::RecordKind::device_memory;
+    return kind >= record::RecordKind::device_work && kind <= record::RecordKind::device_counter;
 }
 
 class ToldRows {
@@ -53,6 +53,7 @@ public:
 private:
     void write_work(const record::ThreadRecording& teller, const record::Record& record);
     void write_call(const record::ThreadRecording& teller, const record::Record& record);
+    void write_counter(const record::ThreadRecording& teller, const record::Record& record);
     void see_memory(const record::ThreadRecording& teller, const record::Record& record);
     void number_timed_scope(size_t row, const record::Record& record, const record::DeviceWork& work);
     bool wants_told(const record::Record& record) const;

@@ -16,9 +16,21 @@ using namespace kinetograph::collect::cupti;
 
 namespace {
 
-const std::string chip = "GH100";
+const Chip ranges{"GH100"};
+const Chip samples{"GH100", CUPTI_PROFILER_TYPE_PM_SAMPLING};
 const std::string bytes_read = "dram__bytes_read.sum";
 const std::string busy = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+
+// Those that the guide names.
+const std::vector<std::string> sampled = {
+    "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "tpc__warps_active_shader_cs_realtime.avg.pct_of_peak_sustained_elapsed",
+    "dram__read_throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram__write_throughput.avg.pct_of_peak_sustained_elapsed",
+    "pcie__read_bytes.avg.pct_of_peak_sustained_elapsed",
+    "nvlrx__bytes.sum.per_second",
+};
 
 bool holds(const std::vector<std::string>& names, const std::string& wanted) {
     return std::find(names.begin(), names.end(), wanted) != names.end();
@@ -45,18 +57,30 @@ void check_names(const MetricHost& host) {
 }
 
 void check_passes(const MetricFunctions& functions) {
-    MetricHost one(functions, chip), more(functions, chip);
+    MetricHost one(functions, ranges), more(functions, ranges);
     one.choose({bytes_read});
     CHECK(one.passes() == 1 && !one.config().empty());
     more.choose({bytes_read, busy});
     CHECK(more.passes() > 1);
-    const std::vector<size_t> each = passes_of_each(functions, chip, {bytes_read, busy});
+    const std::vector<size_t> each = passes_of_each(functions, ranges, {bytes_read, busy});
     CHECK(each.size() == 2 && each[0] == 1 && each[1] > 1);
+}
+
+// They take one pass together, which others do not even alone.
+void check_samples(const MetricFunctions& functions) {
+    MetricHost host(functions, samples), more(functions, samples);
+    for (const std::string& metric : sampled)
+        CHECK(host.knows(metric) || (std::fprintf(stderr, "%s\n", metric.c_str()), false));
+    CHECK(!host.knows("dram__bytes_read.total"));
+    host.choose(sampled);
+    CHECK(host.passes() == 1 && !host.config().empty());
+    more.choose({busy});
+    CHECK(more.passes() > 1);
 }
 
 void check_refusals(const MetricFunctions& functions) {
     try {
-        const MetricHost host(functions, "XX100");
+        const MetricHost host(functions, {"XX100"});
         CHECK(!"a chip that nobody knows");
     } catch (const MetricError& error) {
         CHECK(std::string(error.what()).find("cuptiProfilerHostInitialize gave error") == 0);
@@ -69,9 +93,10 @@ void check_library(const std::string& path) {
     CHECK(library);
     if (!dlsym(library, "cuptiRangeProfilerEnable")) return;  // before 12.6
     const MetricFunctions functions = find_metric_functions(library);
-    const MetricHost host(functions, chip);
+    const MetricHost host(functions, ranges);
     check_names(host);
     check_passes(functions);
+    check_samples(functions);
     check_refusals(functions);
 }
 

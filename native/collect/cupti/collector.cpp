@@ -9,6 +9,8 @@
 #include "base/fork.h"
 #include "collect/cupti/attachment.h"
 #include "collect/cupti/decoder.h"
+#include "collect/cupti/metric_choice.h"
+#include "collect/cupti/sampling_session.h"
 #include "collect/cupti/synchronize.h"
 #include "record/recorder.h"
 
@@ -22,6 +24,7 @@ using cupti::Cupti;
 using cupti::DecoderThread;
 using cupti::Driver;
 using cupti::RecordDecoder;
+using cupti::SamplingSession;
 
 constexpr int waiting_ms = 5;  // between two looks whether the program has initialised CUDA
 constexpr int attached_ms = 1000;
@@ -42,6 +45,11 @@ CUpti_ExternalCorrelationKind cuptis_kind(ExternalId kind) {
                                      : CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 }
 
+// As `Attachment` spells it.
+bool is_of_another_tool(std::string_view reason) {
+    return reason.starts_with("another tool");
+}
+
 // One per process. Never destroyed, since CUPTI may call back until the very end.
 class CudaCollector {
 public:
@@ -50,6 +58,9 @@ public:
     void stop(uint64_t use);
     uint64_t push(ExternalId kind, uint64_t id);
     void pop(ExternalId kind, uint64_t pushed);
+    MetricAnswer open_sampling(const SamplingOptions& options);
+    void with_sampling(void (SamplingSession::*step)());
+    void close_sampling();
     bool leave();
     CudaStatus status();
 
@@ -58,6 +69,7 @@ public:
 private:
     cupti::WantedKinds wanted_kinds() const;
     bool is_crash_safe() const;
+    bool is_last(uint64_t use);
     int look_around();
     int follow_program();
     void try_to_attach();
@@ -68,7 +80,7 @@ private:
     bool is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before, bool flushed);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
-    std::mutex flush_mutex_;  // one flush, start or stop at a time; taken before mutex_
+    std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
     std::map<uint64_t, CudaOptions> uses_;
     uint64_t next_use_ = 1;
     CudaState state_ = CudaState::off;
@@ -79,6 +91,7 @@ private:
     std::unique_ptr<RecordDecoder> decoder_;
     std::unique_ptr<Attachment> attachment_;
     std::unique_ptr<DecoderThread> thread_;
+    std::unique_ptr<SamplingSession> sampling_;
     std::string properties_;
     int driver_version_ = 0, runtime_version_ = 0;
 };
@@ -99,6 +112,11 @@ bool CudaCollector::is_crash_safe() const {
     for (const auto& [use, options] : uses_)
         if (options.crash_safe) return true;
     return false;
+}
+
+bool CudaCollector::is_last(uint64_t use) {
+    std::lock_guard lock(mutex_);
+    return uses_.size() == uses_.count(use);
 }
 
 uint64_t CudaCollector::start(const CudaOptions& options) {
@@ -225,6 +243,7 @@ void CudaCollector::tell_how_it_went(bool waited) {
 
 void CudaCollector::stop(uint64_t use) {
     std::lock_guard one_at_a_time(flush_mutex_);
+    if (is_last(use)) sampling_.reset();  // while CUPTI is still ours
     {
         std::lock_guard lock(mutex_);
         uses_.erase(use);
@@ -235,6 +254,31 @@ void CudaCollector::stop(uint64_t use) {
     if (!thread_) return;
     thread_->stop();
     thread_.reset();
+}
+
+// Not under our own lock: it takes a while, and CUPTI's callbacks come.
+MetricAnswer CudaCollector::open_sampling(const SamplingOptions& options) {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    if (sampling_) return {MetricProblem::in_use, "another session samples hardware counters"};
+    look_around();
+    const CudaStatus now = status();
+    if (now.state == CudaState::waiting)
+        return {MetricProblem::no_context, "the program has not used CUDA yet"};
+    if (now.state != CudaState::attached)
+        return {is_of_another_tool(now.reason) ? MetricProblem::in_use : MetricProblem::unsupported,
+                now.reason};
+    return cupti::answer_of(
+        [&] { sampling_ = std::make_unique<SamplingSession>(*driver_, *cupti_, options); });
+}
+
+void CudaCollector::with_sampling(void (SamplingSession::*step)()) {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    if (sampling_) (sampling_.get()->*step)();
+}
+
+void CudaCollector::close_sampling() {
+    std::lock_guard one_at_a_time(flush_mutex_);
+    sampling_.reset();
 }
 
 uint64_t CudaCollector::push(ExternalId kind, uint64_t id) {
@@ -310,6 +354,26 @@ void pop_external_id(ExternalId kind, uint64_t pushed) {
 
 void on_late_refusal(void (*call)()) {
     late_refusal.store(call, std::memory_order_release);
+}
+
+MetricAnswer open_sampling(const SamplingOptions& options) {
+    prepare_cuda();
+    return collector->open_sampling(options);
+}
+
+void resume_sampling() {
+    prepare_cuda();
+    collector->with_sampling(&SamplingSession::resume);
+}
+
+void pause_sampling() {
+    prepare_cuda();
+    collector->with_sampling(&SamplingSession::pause);
+}
+
+void close_sampling() {
+    prepare_cuda();
+    collector->close_sampling();
 }
 
 bool leave_cupti_to_metrics() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/visibility.h"
+#include "collect/cupti/metrics.h"
 
 namespace kinetograph::collect {
 
@@ -56,6 +57,15 @@ KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
 // Called when CUPTI refuses to serve a session that had begun before the program initialised CUDA, in a
 // thread of ours that knows no Python. Set once.
 KINETOGRAPH_API void on_late_refusal(void (*call)());
+
+// Samples hardware counters as well, for one session at a time: one that has started, so that CUPTI is ours.
+// Nothing is sampled before it is resumed. Without success nothing has changed.
+KINETOGRAPH_API MetricAnswer open_sampling(const SamplingOptions& options);
+KINETOGRAPH_API void resume_sampling();
+// Waits until all that was sampled is in the buffers of the recorder.
+KINETOGRAPH_API void pause_sampling();
+// Before stop_cuda.
+KINETOGRAPH_API void close_sampling();
 
 // Leaves CUPTI, which serves one user, to the counters (metrics.h). False while a session records.
 bool leave_cupti_to_metrics();

@@ -21,6 +21,16 @@ void pop_external_id(ExternalId, uint64_t) {}
 
 void on_late_refusal(void (*)()) {}
 
+MetricAnswer open_sampling(const SamplingOptions&) {
+    return {MetricProblem::unsupported, "built without the headers of CUPTI"};
+}
+
+void resume_sampling() {}
+
+void pause_sampling() {}
+
+void close_sampling() {}
+
 CudaStatus cuda_status() {
     CudaStatus status;
     status.state = CudaState::not_built;

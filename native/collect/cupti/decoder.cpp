@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collect/cupti/append_struct.h"
 #include "collect/cupti/members.h"
 #include "collect/cupti/record_names.h"
 #include "collect/cupti/walker.h"
@@ -33,22 +34,6 @@ PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t 
 
 uint32_t flags_of(uint32_t graph) {
     return graph != 0 ? record::work_of_graph : 0;
-}
-
-// A record, its struct, and perhaps a text.
-void append_struct(ThreadBuffer& thread, Record record, const void* details, size_t bytes,
-                   std::string_view text) {
-    const uint32_t length = uint32_t(text.size());
-    const size_t text_bytes = length ? sizeof length + length : 0;
-    record.payload = uint16_t((bytes + text_bytes + record::unit_bytes - 1) / record::unit_bytes);
-    Record* room = record::room_for(thread, 1U + record.payload);
-    if (!room) return;
-    *room = record;
-    auto* behind = reinterpret_cast<std::byte*>(room + 1);
-    std::memcpy(behind, details, bytes);
-    if (length) std::memcpy(behind + bytes, &length, sizeof length);
-    if (length) std::memcpy(behind + bytes + sizeof length, text.data(), length);
-    record::publish(thread, 1U + record.payload);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "collect/cupti/memory.h"
 
+#include "collect/cupti/append_struct.h"
+
 namespace kinetograph::collect::cupti {
 
 namespace {

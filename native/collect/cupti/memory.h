@@ -9,8 +9,6 @@
 
 namespace kinetograph::collect::cupti {
 
-inline constexpr uint8_t cuda_device = 1;  // DeviceType::CUDA
-
 struct ToldMemory {
     uint64_t time = 0;  // 0: not to be recorded
     uint32_t correlation = 0;

@@ -30,8 +30,7 @@ std::vector<MetricDevice> find_used_devices(const Driver& driver) {
 std::string chip_of(const MetricFunctions& functions, int32_t device) {
     auto params = KINETOGRAPH_PARAMS(CUpti_Device_GetChipName_Params);
     params.deviceIndex = size_t(device);
-    const CUptiResult result = functions.chip_name(&params);
-    if (result != CUPTI_SUCCESS) throw MetricError(functions, "cuptiDeviceGetChipName", result);
+    check(functions, "cuptiDeviceGetChipName", functions.chip_name(&params));
     return params.pChipName ? params.pChipName : "";
 }
 

@@ -14,32 +14,20 @@ void find(void* library, const char* name, Function& function) {
                                  ": hardware metrics need CUDA 12.6 or newer");
 }
 
-void find_host(void* library, MetricFunctions& functions) {
+void find_metrics(void* library, MetricFunctions& functions) {
+    find(library, "cuptiGetResultString", functions.result_string);
+    find(library, "cuptiProfilerInitialize", functions.initialize);
+    find(library, "cuptiProfilerDeInitialize", functions.deinitialize);
+    find(library, "cuptiDeviceGetChipName", functions.chip_name);
     find(library, "cuptiProfilerHostInitialize", functions.host_initialize);
     find(library, "cuptiProfilerHostDeinitialize", functions.host_deinitialize);
     find(library, "cuptiProfilerHostGetBaseMetrics", functions.base_metrics);
     find(library, "cuptiProfilerHostGetSubMetrics", functions.sub_metrics);
-    find(library, "cuptiProfilerHostGetMetricProperties", functions.properties);
     find(library, "cuptiProfilerHostConfigAddMetrics", functions.add_metrics);
     find(library, "cuptiProfilerHostGetConfigImageSize", functions.config_size);
     find(library, "cuptiProfilerHostGetConfigImage", functions.config_image);
     find(library, "cuptiProfilerHostGetNumOfPasses", functions.passes);
     find(library, "cuptiProfilerHostEvaluateToGpuValues", functions.evaluate);
-}
-
-void find_ranges(void* library, MetricFunctions& functions) {
-    find(library, "cuptiRangeProfilerEnable", functions.enable);
-    find(library, "cuptiRangeProfilerDisable", functions.disable);
-    find(library, "cuptiRangeProfilerGetCounterDataSize", functions.data_size);
-    find(library, "cuptiRangeProfilerCounterDataImageInitialize", functions.data_initialize);
-    find(library, "cuptiRangeProfilerSetConfig", functions.set_config);
-    find(library, "cuptiRangeProfilerStart", functions.start);
-    find(library, "cuptiRangeProfilerStop", functions.stop);
-    find(library, "cuptiRangeProfilerPushRange", functions.push);
-    find(library, "cuptiRangeProfilerPopRange", functions.pop);
-    find(library, "cuptiRangeProfilerDecodeData", functions.decode);
-    find(library, "cuptiRangeProfilerGetCounterDataInfo", functions.data_info);
-    find(library, "cuptiRangeProfilerCounterDataGetRangeInfo", functions.range_info);
 }
 
 std::string spelled(const MetricFunctions& functions, const char* function, CUptiResult result) {
@@ -52,12 +40,42 @@ std::string spelled(const MetricFunctions& functions, const char* function, CUpt
 
 MetricFunctions find_metric_functions(void* library) {
     MetricFunctions functions;
-    find(library, "cuptiGetResultString", functions.result_string);
-    find(library, "cuptiProfilerInitialize", functions.initialize);
-    find(library, "cuptiProfilerDeInitialize", functions.deinitialize);
-    find(library, "cuptiDeviceGetChipName", functions.chip_name);
-    find_host(library, functions);
-    find_ranges(library, functions);
+    find_metrics(library, functions);
+    return functions;
+}
+
+RangeFunctions find_range_functions(void* library) {
+    RangeFunctions functions;
+    find_metrics(library, functions);
+    find(library, "cuptiRangeProfilerEnable", functions.enable);
+    find(library, "cuptiRangeProfilerDisable", functions.disable);
+    find(library, "cuptiRangeProfilerGetCounterDataSize", functions.data_size);
+    find(library, "cuptiRangeProfilerCounterDataImageInitialize", functions.data_initialize);
+    find(library, "cuptiRangeProfilerSetConfig", functions.set_config);
+    find(library, "cuptiRangeProfilerStart", functions.start);
+    find(library, "cuptiRangeProfilerStop", functions.stop);
+    find(library, "cuptiRangeProfilerPushRange", functions.push);
+    find(library, "cuptiRangeProfilerPopRange", functions.pop);
+    find(library, "cuptiRangeProfilerDecodeData", functions.decode);
+    find(library, "cuptiRangeProfilerGetCounterDataInfo", functions.data_info);
+    find(library, "cuptiRangeProfilerCounterDataGetRangeInfo", functions.range_info);
+    return functions;
+}
+
+SamplingFunctions find_sampling_functions(void* library) {
+    SamplingFunctions functions;
+    find_metrics(library, functions);
+    find(library, "cuptiPmSamplingGetCounterAvailability", functions.availability);
+    find(library, "cuptiPmSamplingEnable", functions.enable);
+    find(library, "cuptiPmSamplingDisable", functions.disable);
+    find(library, "cuptiPmSamplingSetConfig", functions.set_config);
+    find(library, "cuptiPmSamplingGetCounterDataSize", functions.data_size);
+    find(library, "cuptiPmSamplingCounterDataImageInitialize", functions.data_initialize);
+    find(library, "cuptiPmSamplingStart", functions.start);
+    find(library, "cuptiPmSamplingStop", functions.stop);
+    find(library, "cuptiPmSamplingDecodeData", functions.decode);
+    find(library, "cuptiPmSamplingGetCounterDataInfo", functions.data_info);
+    find(library, "cuptiPmSamplingCounterDataGetSampleInfo", functions.sample_info);
     return functions;
 }
 

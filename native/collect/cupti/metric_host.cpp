@@ -1,7 +1,5 @@
 #include "collect/cupti/metric_host.h"
 
-#include <algorithm>
-
 namespace kinetograph::collect::cupti {
 
 namespace {
@@ -11,10 +9,12 @@ constexpr CUpti_MetricType metric_types[] = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_ME
 
 }  // namespace
 
-MetricHost::MetricHost(const MetricFunctions& functions, const std::string& chip) : functions_(functions) {
+MetricHost::MetricHost(const MetricFunctions& functions, const Chip& chip)
+    : functions_(functions), chip_(chip) {
     auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_Host_Initialize_Params);
-    params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-    params.pChipName = chip.c_str();
+    params.profilerType = chip_.use;
+    params.pChipName = chip_.name.c_str();
+    params.pCounterAvailabilityImage = chip_.available.empty() ? nullptr : chip_.available.data();
     check("cuptiProfilerHostInitialize", functions_.host_initialize(&params));
     host_ = params.pHostObject;
 }
@@ -44,14 +44,11 @@ std::vector<std::string> MetricHost::base_names() const {
     return names;
 }
 
-// Since CUDA 13 properties are told of a name without its ending, too, but it has no value.
+// By trying it: properties are told of names without an ending since CUDA 13, and of those with a wrong one
+// since 13.1.
 bool MetricHost::knows(const std::string& metric) const {
-    auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params);
-    params.pHostObject = host_;
-    params.pMetricName = metric.c_str();
-    if (functions_.properties(&params) != CUPTI_SUCCESS) return false;
-    const std::vector<std::string> names = base_names();
-    return std::find(names.begin(), names.end(), metric) == names.end();
+    MetricHost other(functions_, chip_);
+    return other.add({metric}) == CUPTI_SUCCESS;
 }
 
 std::vector<std::string> MetricHost::named_like(const std::string& metric) const {
@@ -76,15 +73,19 @@ std::vector<std::string> MetricHost::endings_of(const Base& base) const {
     return {};
 }
 
-void MetricHost::choose(const std::vector<std::string>& metrics) {
+CUptiResult MetricHost::add(const std::vector<std::string>& metrics) {
     metrics_ = metrics;
     pointers_.clear();
     for (const std::string& metric : metrics_) pointers_.push_back(metric.c_str());
-    auto add = KINETOGRAPH_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
-    add.pHostObject = host_;
-    add.ppMetricNames = metric_pointers();
-    add.numMetrics = pointers_.size();
-    check("cuptiProfilerHostConfigAddMetrics", functions_.add_metrics(&add));
+    auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
+    params.pHostObject = host_;
+    params.ppMetricNames = metric_pointers();
+    params.numMetrics = pointers_.size();
+    return functions_.add_metrics(&params);
+}
+
+void MetricHost::choose(const std::vector<std::string>& metrics) {
+    check("cuptiProfilerHostConfigAddMetrics", add(metrics));
     auto size = KINETOGRAPH_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
     size.pHostObject = host_;
     check("cuptiProfilerHostGetConfigImageSize", functions_.config_size(&size));
@@ -115,7 +116,7 @@ std::vector<double> MetricHost::evaluate(const std::vector<uint8_t>& counter_dat
     return values;
 }
 
-std::vector<size_t> passes_of_each(const MetricFunctions& functions, const std::string& chip,
+std::vector<size_t> passes_of_each(const MetricFunctions& functions, const Chip& chip,
                                    const std::vector<std::string>& metrics) {
     std::vector<size_t> passes;
     for (const std::string& metric : metrics) {

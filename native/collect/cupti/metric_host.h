@@ -9,10 +9,18 @@
 
 namespace kinetograph::collect::cupti {
 
+// Which metrics there are depends on how they are counted.
+struct Chip {
+    std::string name;
+    CUpti_ProfilerType use = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    std::vector<uint8_t> available =
+        {};  // CUPTI's image of the counters that a device has now, if it is asked
+};
+
 class MetricHost {
 public:
     // Throws MetricError, as all that follows.
-    MetricHost(const MetricFunctions& functions, const std::string& chip);
+    MetricHost(const MetricFunctions& functions, const Chip& chip);
     ~MetricHost();
     MetricHost(const MetricHost&) = delete;
     MetricHost& operator=(const MetricHost&) = delete;
@@ -40,11 +48,11 @@ private:
     };
     std::vector<Base> bases() const;
     std::vector<std::string> endings_of(const Base& base) const;
-    void check(const char* function, CUptiResult result) const {
-        if (result != CUPTI_SUCCESS) throw MetricError(functions_, function, result);
-    }
+    CUptiResult add(const std::vector<std::string>& metrics);
+    void check(const char* function, CUptiResult result) const { cupti::check(functions_, function, result); }
 
     const MetricFunctions& functions_;
+    const Chip chip_;
     CUpti_Profiler_Host_Object* host_ = nullptr;
     std::vector<std::string> metrics_;
     std::vector<const char*> pointers_;
@@ -53,7 +61,7 @@ private:
 };
 
 // How many each of them would take alone.
-std::vector<size_t> passes_of_each(const MetricFunctions& functions, const std::string& chip,
+std::vector<size_t> passes_of_each(const MetricFunctions& functions, const Chip& chip,
                                    const std::vector<std::string>& metrics);
 
 }  // namespace kinetograph::collect::cupti

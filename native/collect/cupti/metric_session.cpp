@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "collect/cupti/metric_choice.h"
 #include "collect/cupti/synchronize.h"
 #include "record/recorder.h"
 
@@ -33,69 +34,37 @@ std::vector<Launch> of_context(const std::vector<Launch>& launches, CUcontext co
     return own;
 }
 
-MetricAnswer unknown_metrics(const MetricHost& host, const std::vector<std::string>& metrics) {
-    MetricAnswer answer;
-    for (const std::string& metric : metrics) {
-        if (host.knows(metric)) continue;
-        answer.problem = MetricProblem::unknown_metric;
-        answer.metrics.push_back(metric);
-        std::vector<std::string> alike = host.named_like(metric);
-        answer.candidates.push_back(alike.empty() ? host.base_names() : std::move(alike));
-    }
-    return answer;
-}
-
 }  // namespace
 
 Subscription::Subscription(const Cupti& cupti, const MetricFunctions& functions, LaunchLog* launches)
-    : cupti_(cupti), functions_(functions) {
-    CUptiResult result = cupti_.subscribe(&subscriber_, on_call, launches);
+    : cupti_(cupti) {
+    const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, launches);
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         throw MetricRefusal({MetricProblem::in_use,
                              "another tool (torch.profiler, Nsight, ...) uses CUPTI, which allows only one"});
-    if (result != CUPTI_SUCCESS) throw MetricError(functions_, "cuptiSubscribe", result);
-    auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_Initialize_Params);
-    result = functions_.initialize(&params);
-    if (result != CUPTI_SUCCESS) {
-        cupti_.unsubscribe(subscriber_);
-        throw MetricError(functions_, "cuptiProfilerInitialize", result);
-    }
+    check(functions, "cuptiSubscribe", result);
     if (launches) LaunchLog::watch(cupti_, subscriber_);
 }
 
 Subscription::~Subscription() {
-    auto params = KINETOGRAPH_PARAMS(CUpti_Profiler_DeInitialize_Params);
-    functions_.deinitialize(&params);
     cupti_.unsubscribe(subscriber_);
 }
 
 MetricSession::MetricSession(const Driver& driver, const Cupti& cupti, std::vector<MetricDevice> devices,
                              const MetricOptions& options)
     : driver_(driver),
-      functions_(find_metric_functions(dlopen(cupti.path.c_str(), RTLD_LAZY | RTLD_NOLOAD))),
+      functions_(find_range_functions(dlopen(cupti.path.c_str(), RTLD_LAZY | RTLD_NOLOAD))),
       per_kernel_(options.per_kernel),
       subscription_(cupti, functions_, per_kernel_ ? &launch_log() : nullptr),
+      counters_(functions_),
       devices_(std::move(devices)) {
-    for (MetricDevice& device : devices_) choose(device, options.metrics);
+    // The program cannot run a range again, as CUPTI does with a kernel.
+    for (MetricDevice& device : devices_)
+        device.host =
+            choose_metrics(functions_, {chip_of(functions_, device.index)}, options.metrics, !per_kernel_);
     for (MetricDevice& device : devices_)
         device.profiler =
             std::make_unique<RangeProfiler>(functions_, *device.host, device.context->get(), per_kernel_);
-}
-
-void MetricSession::choose(MetricDevice& device, const std::vector<std::string>& metrics) {
-    const std::string chip = chip_of(functions_, device.index);
-    device.host = std::make_unique<MetricHost>(functions_, chip);
-    MetricAnswer unknown = unknown_metrics(*device.host, metrics);
-    if (unknown.problem != MetricProblem::none) throw MetricRefusal(std::move(unknown));
-    device.host->choose(metrics);
-    const size_t passes = device.host->passes();
-    // The program cannot run a range again, as CUPTI does with a kernel.
-    if (!per_kernel_ && passes > 1)
-        throw MetricRefusal({MetricProblem::too_many_passes,
-                             std::to_string(passes),
-                             metrics,
-                             {},
-                             passes_of_each(functions_, chip, metrics)});
 }
 
 void MetricSession::fail(const char* what, const MetricError& error) {

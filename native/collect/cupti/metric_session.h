@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +11,6 @@
 #include "collect/cupti/metrics.h"
 
 namespace kinetograph::collect::cupti {
-
-// Why a session cannot be had.
-struct MetricRefusal : std::exception {
-    explicit MetricRefusal(MetricAnswer answer) : answer(std::move(answer)) {}
-    const char* what() const noexcept override { return answer.text.c_str(); }
-    MetricAnswer answer;
-};
 
 // CUPTI is ours as long as this lives. Throws MetricRefusal if it is somebody else's, and MetricError.
 class Subscription {
@@ -30,7 +22,6 @@ public:
 
 private:
     const Cupti& cupti_;
-    const MetricFunctions& functions_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
 };
 
@@ -48,7 +39,6 @@ public:
     void end_range();
 
 private:
-    void choose(MetricDevice& device, const std::vector<std::string>& metrics);
     bool start();
     void read(const std::vector<Launch>& launches);
     void read_device(MetricDevice& device, const std::vector<Launch>& launches);
@@ -56,9 +46,10 @@ private:
     void fail(const char* what, const MetricError& error);
 
     const Driver& driver_;
-    const MetricFunctions functions_;
+    const RangeFunctions functions_;
     const bool per_kernel_;
     Subscription subscription_;  // before the devices, so that it goes after them
+    CountersInUse counters_;
     std::vector<MetricDevice> devices_;
     bool is_counting_ = false, is_in_range_ = false;
     std::vector<PushedRange> pushed_;  // since the counters began anew

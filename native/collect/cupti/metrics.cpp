@@ -5,13 +5,13 @@
 
 #include "base/fork.h"
 #include "collect/cupti/collector.h"
+#include "collect/cupti/metric_choice.h"
 #include "collect/cupti/metric_session.h"
 
 namespace kinetograph::collect {
 
 namespace {
 
-using cupti::MetricError;
 using cupti::MetricSession;
 
 // One per process. Calls come from Python's threads, one after the other.
@@ -20,18 +20,6 @@ struct Metrics {
     std::unique_ptr<MetricSession> session;
 };
 Metrics* metrics = nullptr;
-
-MetricProblem problem_of(CUptiResult result) {
-    switch (result) {
-        case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-        case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-            return MetricProblem::no_permission;
-        case CUPTI_ERROR_HARDWARE_BUSY:
-            return MetricProblem::in_use;
-        default:
-            return MetricProblem::unsupported;
-    }
-}
 
 std::unique_ptr<MetricSession> make_session(const MetricOptions& options) {
     const cupti::Driver* driver = cupti::initialised_driver();
@@ -63,16 +51,7 @@ MetricAnswer open_metrics(const MetricOptions& options) {
     prepare_metrics();
     std::lock_guard lock(metrics->mutex);
     if (metrics->session) return {MetricProblem::in_use, "another session measures hardware metrics"};
-    try {
-        metrics->session = make_session(options);
-        return {};
-    } catch (const cupti::MetricRefusal& refusal) {
-        return refusal.answer;
-    } catch (const MetricError& error) {
-        return {problem_of(error.result), error.what()};
-    } catch (const std::exception& error) {
-        return {MetricProblem::unsupported, error.what()};
-    }
+    return cupti::answer_of([&] { metrics->session = make_session(options); });
 }
 
 void resume_metrics() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,12 @@ struct MetricOptions {
     std::vector<std::string> metrics;
     bool per_kernel = false;             // or per range, which the program begins and ends
     std::vector<std::string> libraries;  // where libcupti may be, as for start_cuda
+};
+
+// Hardware counters on a time grid, beside records of CUDA (collector.h).
+struct SamplingOptions {
+    std::vector<std::string> metrics;
+    uint64_t interval_ns = 0;
 };
 
 // Numbers reach Python.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "collect/cupti/append_struct.h"
 #include "collect/cupti/members.h"
 #include "collect/cupti/shapes.h"
 #include "record/recorder.h"
@@ -12,8 +13,6 @@
 namespace kinetograph::collect::cupti {
 
 namespace {
-
-constexpr uint8_t cuda_device = 1;  // DeviceType::CUDA
 
 // The largest there is if the name is none.
 size_t number_of(const std::string& name) {

@@ -12,7 +12,7 @@ constexpr size_t most_data_bytes = size_t(128) << 20;
 
 }  // namespace
 
-RangeProfiler::RangeProfiler(const MetricFunctions& functions, const MetricHost& host, CUcontext context,
+RangeProfiler::RangeProfiler(const RangeFunctions& functions, const MetricHost& host, CUcontext context,
                              bool per_kernel)
     : functions_(functions), host_(host), per_kernel_(per_kernel) {
     auto params = KINETOGRAPH_PARAMS(CUpti_RangeProfiler_Enable_Params);

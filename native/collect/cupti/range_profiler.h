@@ -19,7 +19,7 @@ class RangeProfiler {
 public:
     // Switches counters on for the context, which costs the program time from now on. Throws MetricError, as
     // all that follows. `host` has chosen its metrics, and outlives this.
-    RangeProfiler(const MetricFunctions& functions, const MetricHost& host, CUcontext context,
+    RangeProfiler(const RangeFunctions& functions, const MetricHost& host, CUcontext context,
                   bool per_kernel);
     ~RangeProfiler();
     RangeProfiler(const RangeProfiler&) = delete;
@@ -35,14 +35,12 @@ public:
     size_t most_ranges() const { return most_ranges_; }
 
 private:
-    void check(const char* function, CUptiResult result) const {
-        if (result != CUPTI_SUCCESS) throw MetricError(functions_, function, result);
-    }
+    void check(const char* function, CUptiResult result) const { cupti::check(functions_, function, result); }
     size_t data_bytes(size_t ranges) const;
     void configure();
     std::vector<CountedRange> read() const;
 
-    const MetricFunctions& functions_;
+    const RangeFunctions& functions_;
     const MetricHost& host_;
     const bool per_kernel_;
     CUpti_RangeProfiler_Object* profiler_ = nullptr;

@@ -67,13 +67,19 @@ def _why_missing(state: ProfilerState) -> str | None:
 
 
 def _require_device_for_metrics(config: ProfilerConfig, activities: Iterable[ActivityType]) -> None:
-    if not config.experimental_config.profiler_metrics:
-        return
-    _refuse("profiler_metrics", why_missing(), "kinetograph doctor says what is there")
-    if ActivityType.CUDA not in activities or config.state is ProfilerState.CPU:
+    for option in ("profiler_metrics", "pm_sampling_metrics"):
+        if not getattr(config.experimental_config, option):
+            continue
+        _refuse(option, why_missing(), "kinetograph doctor says what is there")
+        if ActivityType.CUDA not in activities or config.state is ProfilerState.CPU:
+            raise UsageError(
+                f"{option} are those of a GPU, and this session does not record CUDA",
+                hint='activities=["cpu", "cuda"]',
+            )
+    if config.experimental_config.pm_sampling_metrics and config.state.times_scopes:
         raise UsageError(
-            "profiler_metrics are those of a GPU, and this session does not record CUDA",
-            hint='activities=["cpu", "cuda"]',
+            f"pm_sampling_metrics come from CUPTI, which ProfilerState.{config.state.name} does without",
+            hint="use ProfilerState.KINETO",
         )
 
 

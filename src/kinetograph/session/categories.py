@@ -13,6 +13,7 @@ __all__ = [
     "CPU_OP",
     "CUDA_PROFILER_RANGE",
     "EXTERNAL_CORRELATION",
+    "HARDWARE_COUNTERS",
     "KERNEL",
     "PYTHON_FUNCTION",
     "USER_ANNOTATION",
@@ -26,6 +27,7 @@ EXTERNAL_CORRELATION = 5
 CPU_INSTANT_EVENT = 8
 PYTHON_FUNCTION = 9
 CUDA_PROFILER_RANGE = 18
+HARDWARE_COUNTERS = 27
 COUNTER = 31
 
 ALL = (1 << 64) - 1
@@ -35,7 +37,11 @@ _OF_THE_HOST = (CPU_OP, USER_ANNOTATION, EXTERNAL_CORRELATION, CPU_INSTANT_EVENT
 
 
 def wanted_categories(
-    activities: Set[ActivityType], *, with_calls: bool = True, with_metrics: bool = True
+    activities: Set[ActivityType],
+    *,
+    with_calls: bool = True,
+    with_metrics: bool = True,
+    with_samples: bool = True,
 ) -> int:
     """A bit for each category that belongs into the trace of a session with these activities.
 
@@ -48,4 +54,6 @@ def wanted_categories(
         unwanted.add(PYTHON_FUNCTION)
     if not with_metrics:
         unwanted.add(CUDA_PROFILER_RANGE)
+    if not with_samples:
+        unwanted.add(HARDWARE_COUNTERS)
     return ALL & ~sum(1 << category for category in unwanted)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kinetograph import _native
+from kinetograph.errors import StateError
 from kinetograph.session.cuda_events import ScopeTimes
 from kinetograph.session.cuda_library import cupti_libraries
+
+if TYPE_CHECKING:
+    from kinetograph.session.cuda_samples import CounterSamples
 
 __all__ = ["CudaUse"]
 
@@ -53,6 +58,7 @@ class CudaUse:
         self._number: int | None = None
         self._scope_times: ScopeTimes | None = None
         self._refusal = ""
+        self._samples: CounterSamples | None = None
         # It may record without being known to CUPTI, so that CUPTI would let us take its place.
         self._stands_back = not by_events and _torch_is_profiling()
         if not by_events and not self._stands_back:
@@ -68,6 +74,25 @@ class CudaUse:
             _hopeful.add(self)
             self.fall_back()
 
+    def sample(self, metrics: Sequence[str], *, interval_ns: int) -> None:
+        """Sample hardware counters as well. Raises what is wrong with that, and then this is released."""
+        from kinetograph.session.cuda_samples import PM_SAMPLING, CounterSamples
+
+        try:
+            if self._number is None:
+                raise StateError(
+                    f"{PM_SAMPLING.name} cannot be measured: {_TORCH_IS_RUNNING}",
+                    hint="end the other one first",
+                )
+            self._samples = CounterSamples(metrics, interval_ns=interval_ns)
+        except BaseException:
+            self.release()
+            raise
+
+    @property
+    def samples_counters(self) -> bool:
+        return self._samples is not None
+
     @property
     def times_scopes(self) -> bool:
         """By events, instead of recording what the GPU does."""
@@ -79,9 +104,13 @@ class CudaUse:
             self._scope_times.flush()
         if self._number is not None:
             _native.flush_cuda(may_wait=not _torch_is_capturing())
+        if self._samples is not None:
+            self._samples.pause()
 
     def resume(self) -> None:
-        """Nothing to do: what happens in a pause is left out when the trace is made."""
+        """Sample again; what else happens in a pause is left out when the trace is made."""
+        if self._samples is not None:
+            self._samples.resume()
 
     def fall_back(self) -> None:
         """Time scopes from now on, if CUPTI has been refused."""
@@ -94,6 +123,8 @@ class CudaUse:
     def release(self) -> None:
         with _lock:
             _hopeful.discard(self)
+        if self._samples is not None:
+            self._samples.release()
         if self._scope_times is not None:
             self._scope_times.release()
         if self._number is not None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kinetograph import _native
-from kinetograph.errors import KinetographError, NotAvailable, StateError, UsageError
 from kinetograph.session import observer
-from kinetograph.session.cuda_library import COUNTER_PERMISSION, cupti_libraries
+from kinetograph.session.cuda_library import cupti_libraries
+from kinetograph.session.metric_errors import MetricOption, require_metrics
 
 __all__ = ["CudaMetrics"]
 
-# Numbers of native/collect/cupti/metrics.h.
-_NONE, _NO_CONTEXT, _IN_USE, _UNSUPPORTED, _UNKNOWN_METRIC, _TOO_MANY_PASSES, _NO_PERMISSION = range(7)
+_METRICS = MetricOption(
+    "profiler_metrics",
+    one_pass="a scope runs once",
+    fewer="ask for fewer per session, or for profiler_measure_per_kernel=True, which repeats kernels",
+)
 
 
 class CudaMetrics:
@@ -25,14 +27,13 @@ class CudaMetrics:
     """
 
     counts = True
+    samples_counters = False
     synchronization = False
     memory = False
     times_scopes = False
 
     def __init__(self, metrics: Sequence[str], *, per_kernel: bool) -> None:
-        answer = _native.open_metrics(list(metrics), per_kernel, cupti_libraries())
-        if answer[0] != _NONE:
-            raise _error(*answer)
+        require_metrics(_METRICS, _native.open_metrics(list(metrics), per_kernel, cupti_libraries()))
         self._per_kernel = per_kernel
         self._open: observer.RecordFunction | None = None
         self._scopes_seen = 0
@@ -73,42 +74,3 @@ class CudaMetrics:
         if begun is not None:
             self._open = None
             _native.end_metric_range()
-
-
-def _error(
-    problem: int, text: str, metrics: list[str], candidates: list[list[str]], passes: list[int]
-) -> KinetographError:
-    if problem == _UNKNOWN_METRIC:
-        return _unknown(metrics, candidates)
-    if problem == _TOO_MANY_PASSES:
-        return _too_many_passes(text, metrics, passes)
-    make: Callable[..., KinetographError] = StateError if problem in (_NO_CONTEXT, _IN_USE) else NotAvailable
-    hints = {
-        _NO_CONTEXT: "do something on the GPU before the session starts, such as torch.zeros(1).cuda()",
-        _IN_USE: "end the other one first",
-        _UNSUPPORTED: "kinetograph doctor says what is there",
-        _NO_PERMISSION: COUNTER_PERMISSION,
-    }
-    return make(f"profiler_metrics cannot be measured: {text}", hint=hints[problem])
-
-
-def _unknown(metrics: list[str], candidates: list[list[str]]) -> KinetographError:
-    near = [name for metric, known in zip(metrics, candidates, strict=True) for name in _near(metric, known)]
-    hint = f"near to that: {', '.join(near)}" if near else "ncu --query-metrics lists all names"
-    return UsageError(f"profiler_metrics: this GPU has no {', '.join(metrics)}", hint=hint)
-
-
-def _near(metric: str, known: list[str]) -> list[str]:
-    """Whole names where the begin is right, else begins."""
-    base = metric.partition(".")[0]
-    wanted = metric if any("." in name for name in known) else base
-    return difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
-
-
-def _too_many_passes(passes: str, metrics: list[str], each: list[int]) -> KinetographError:
-    counts = ", ".join(f"{metric} ({count})" for metric, count in zip(metrics, each, strict=True))
-    return UsageError(
-        f"profiler_metrics: these need the GPU to run everything {passes} times, and a scope runs once; "
-        f"passes of each alone: {counts}",
-        hint="ask for fewer per session, or for profiler_measure_per_kernel=True, which repeats kernels",
-    )

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from kinetograph.checks import require_bools, require_choice, require_text, text_tuple
+from kinetograph.checks import require_bools, require_choice, require_int, require_text, text_tuple
+from kinetograph.errors import UsageError
 from kinetograph.session.values import Value
 
 __all__ = ["ExperimentalConfig"]
+
+# Each sample costs the thread that reads it some microseconds.
+_SHORTEST_INTERVAL_NS = 10_000
+_LONGEST_INTERVAL_NS = 1_000_000_000
 
 
 class ExperimentalConfig(Value):
@@ -17,6 +22,9 @@ class ExperimentalConfig(Value):
     True in a condition when it asks for hardware metrics, as in Kineto: they replace the usual activities.
 
     `cuda_graphs="launches"` shows each launch of a CUDA graph as one event, and not each of its nodes.
+
+    `pm_sampling_metrics` are hardware counters that GPUs read themselves every `pm_sampling_interval_ns`,
+    beside whatever else is recorded.
     """
 
     profiler_metrics: Sequence[str] = ()
@@ -34,13 +42,31 @@ class ExperimentalConfig(Value):
     adjust_timestamps: bool = False
     trace_only: bool = False
     cuda_graphs: Literal["nodes", "launches"] = "nodes"
+    pm_sampling_metrics: Sequence[str] = ()
+    pm_sampling_interval_ns: int = 100_000
 
     def __post_init__(self) -> None:
-        for name in ("profiler_metrics", "performance_events"):
+        for name in ("profiler_metrics", "performance_events", "pm_sampling_metrics"):
             object.__setattr__(self, name, text_tuple(name, getattr(self, name)))
         require_text("custom_profiler_config", self.custom_profiler_config)
         require_choice("cuda_graphs", self.cuda_graphs, ("nodes", "launches"))
         require_bools(self)
+        self._check_sampling()
+
+    def _check_sampling(self) -> None:
+        interval_ns = require_int(
+            "pm_sampling_interval_ns",
+            self.pm_sampling_interval_ns,
+            _SHORTEST_INTERVAL_NS,
+            _LONGEST_INTERVAL_NS,
+            hint="100_000 samples ten times a millisecond",
+        )
+        object.__setattr__(self, "pm_sampling_interval_ns", interval_ns)
+        if self.pm_sampling_metrics and self.profiler_metrics:
+            raise UsageError(
+                "pm_sampling_metrics and profiler_metrics cannot be had together: both need the counters",
+                hint="sample in one session, and measure kernels or scopes in another",
+            )
 
     def __bool__(self) -> bool:
         return bool(self.profiler_metrics)

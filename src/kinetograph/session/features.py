@@ -131,7 +131,11 @@ def _hardware_metrics() -> Feature:
         return Feature("hardware metrics", False, "needs CUPTI")
     if counters_are_restricted():
         return Feature("hardware metrics", False, "only for administrators here", COUNTER_PERMISSION)
-    return Feature("hardware metrics", True, "profiler_metrics, per kernel or per scope")
+    return Feature(
+        "hardware metrics",
+        True,
+        "profiler_metrics, per kernel or per scope; pm_sampling_metrics, on a time grid",
+    )
 
 
 def _markers(name: str, distribution: str) -> Feature:

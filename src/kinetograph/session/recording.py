@@ -185,6 +185,7 @@ class Session:
                 self._activities,
                 with_calls=self._wants_call_events,
                 with_metrics=self._cuda is not None and self._cuda.counts,
+                with_samples=self._cuda is not None and self._cuda.samples_counters,
             )
             & self.categories,
             scopes=self._scopes,
@@ -341,12 +342,15 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
         return CudaMetrics(wanted.profiler_metrics, per_kernel=wanted.profiler_measure_per_kernel)
     from kinetograph.session.cuda import CudaUse
 
-    return CudaUse(
+    use = CudaUse(
         synchronization=wanted.enable_cuda_sync_events,
         memory=config.profile_memory,
         crash_safe=config.recording.crash_safe,
         by_events=config.state.times_scopes,
     )
+    if wanted.pm_sampling_metrics:
+        use.sample(wanted.pm_sampling_metrics, interval_ns=wanted.pm_sampling_interval_ns)
+    return use
 
 
 def _distributed_info() -> dict[str, Any] | None:

@@ -14,6 +14,8 @@
 
 // How many devices there are; 1 to begin with.
 FAKE_API void fake_set_devices(int count);
+// 90 for 9.0, which they have to begin with.
+FAKE_API void fake_set_capability(int capability);
 // A stream that is captured for ever.
 inline void* const fake_captured_stream = reinterpret_cast<void*>(0xca);
 // While a stream is captured, waiting for a context fails and breaks the capture.
@@ -79,6 +81,20 @@ FAKE_API void fake_unknown_record(uint32_t kind, uint32_t bytes);
 FAKE_API void fake_counted_launch(const char* kernel, int is_captured);
 // A launch that CUPTI counts nothing of.
 FAKE_API void fake_uncounted_launch(const char* kernel);
+
+// ---- what a device samples, while somebody samples its counters
+
+// Takes so many samples of this value, one right after the other. The first of a sampling is worth nothing.
+FAKE_API void fake_take_samples(int device, int count, uint64_t value);
+// The time of so many passes without one.
+FAKE_API void fake_miss_samples(int device, int count);
+// There were too many: nothing can be read until sampling is switched on anew.
+FAKE_API void fake_overflow_samples(int device);
+FAKE_API int fake_unread_samples(int device);
+FAKE_API int fake_has_overflowed(int device);  // and nobody has noticed yet
+FAKE_API int fake_is_sampling(int device);
+FAKE_API int fake_sampled_devices(void);  // for which sampling is switched on
+FAKE_API uint64_t fake_sampling_interval(void);
 
 // ---- what became of it
 

@@ -16,6 +16,7 @@ std::atomic<void (*)()> on_synchronize{nullptr};
 std::atomic<CUcontext> current{nullptr};
 thread_local std::vector<CUcontext> pushed;
 std::atomic<int> destroyed{0};
+std::atomic<int> capability{90};
 CUcontext const primary = reinterpret_cast<CUcontext>(0x1000);
 
 CUcontext numbered(int number) {
@@ -30,7 +31,9 @@ CUresult if_initialised() {
 int attribute_of(CUdevice_attribute attribute) {
     switch (attribute) {
         case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-            return 9;
+            return capability / 10;
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+            return capability % 10;
         case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
             return 1024;
         case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
@@ -166,6 +169,10 @@ void fake_destroy_context(int number) {
 
 void fake_set_devices(int count) {
     devices = count;
+}
+
+void fake_set_capability(int value) {
+    capability = value;
 }
 
 void fake_set_capturing(int value) {

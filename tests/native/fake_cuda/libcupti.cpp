@@ -1,6 +1,7 @@
 // The fake CUPTI: what a client asks of it. What it records is in program.cpp.
 #include "libcupti.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +52,11 @@ CUptiResult enter(const char* function) {
     if (cuDeviceGetCount(&devices) != CUDA_SUCCESS) ++calls_before_driver;
     const auto failure = failures.find(function);
     return failure == failures.end() ? CUPTI_SUCCESS : CUptiResult(failure->second);
+}
+
+void die(const char* why) {
+    fprintf(stderr, "the fake CUPTI: %s\n", why);
+    abort();
 }
 
 bool is_enabled(uint32_t kind) {
@@ -138,6 +144,7 @@ CUPTI_FAKE cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc
 
 CUPTI_FAKE cuptiUnsubscribe(CUpti_SubscriberHandle) {
     ENTER("cuptiUnsubscribe");
+    if (fake::samples_anything()) fake::die("unsubscribed while counters are sampled");
     fake::client.callback = nullptr;
     fake::domains.clear();
     fake::called_back.clear();
@@ -167,6 +174,7 @@ CUPTI_FAKE cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle, CUpti_Call
 
 CUPTI_FAKE cuptiFinalize(void) {
     ENTER("cuptiFinalize");
+    if (fake::samples_anything()) fake::die("finalized while counters are sampled");
     ++fake::finalizations;
     fake::complete_buffer();
     fake::client = {};

@@ -36,6 +36,12 @@ void add_record(const void* record, size_t bytes);
 // Records of the ids that this thread has pushed, in front of that of a call.
 void add_external_ids(uint32_t correlation);
 
+// Of a sample in an image of the client's.
+uint64_t sample_value(const uint8_t* image, size_t index);
+bool samples_anything();
+// The real one crashes or hangs.
+void die(const char* why);
+
 // Hands the buffer that is being filled to the client.
 void complete_buffer();
 CUptiResult next_record(uint8_t* buffer, size_t valid, CUpti_Activity** record);

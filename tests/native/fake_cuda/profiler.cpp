@@ -12,6 +12,7 @@
 #include "libcupti.h"
 
 struct CUpti_Profiler_Host_Object {
+    CUpti_ProfilerType use;
     std::vector<std::string> metrics;
 };
 
@@ -45,6 +46,7 @@ const char* throughputs[] = {"sm__throughput"};
 const char* counter_endings[] = {".avg", ".max", ".min", ".sum", ".sum.per_second"};
 const char* throughput_endings[] = {".avg.pct_of_peak_sustained_elapsed"};
 CUpti_RangeProfiler_Object* profiler = nullptr;
+int initialisations = 0;
 
 bool is_one_of(const char* const* names, size_t count, const std::string& wanted) {
     for (size_t i = 0; i < count; ++i)
@@ -54,6 +56,12 @@ bool is_one_of(const char* const* names, size_t count, const std::string& wanted
 
 bool is_counter(const std::string& metric) {
     return is_one_of(counters, 3, metric.substr(0, metric.find('.')));
+}
+
+bool is_whole_name(const std::string& metric) {
+    const std::string base = metric.substr(0, metric.find('.')), ending = metric.substr(base.size());
+    return is_counter(base) ? is_one_of(counter_endings, 5, ending)
+                            : is_one_of(throughputs, 1, base) && is_one_of(throughput_endings, 1, ending);
 }
 
 // For more than there is room for nothing is said, as by the real one.
@@ -111,16 +119,21 @@ void fake_uncounted_launch(const char* kernel) {
 
 CUPTI_FAKE cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params*) {
     ENTER("cuptiProfilerInitialize");
+    if (!fake::client.callback) fake::die("counters are initialised before anybody has subscribed");
+    ++initialisations;
     return CUPTI_SUCCESS;
 }
 
 CUPTI_FAKE cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params*) {
     ENTER("cuptiProfilerDeInitialize");
+    if (fake::samples_anything()) fake::die("counters are left while they are sampled");
+    --initialisations;
     return CUPTI_SUCCESS;
 }
 
 CUPTI_FAKE cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
     ENTER("cuptiDeviceGetChipName");
+    if (initialisations == 0) fake::die("asked for the name of a chip before counters are initialised");
     params->pChipName = "FAKE100";
     return CUPTI_SUCCESS;
 }
@@ -128,7 +141,7 @@ CUPTI_FAKE cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
 CUPTI_FAKE cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params* params) {
     ENTER("cuptiProfilerHostInitialize");
     if (strcmp(params->pChipName, "FAKE100") != 0) return CUPTI_ERROR_INVALID_CHIP_NAME;
-    params->pHostObject = new CUpti_Profiler_Host_Object;
+    params->pHostObject = new CUpti_Profiler_Host_Object{params->profilerType, {}};
     return CUPTI_SUCCESS;
 }
 
@@ -157,18 +170,10 @@ CUPTI_FAKE cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Para
     return CUPTI_SUCCESS;
 }
 
-CUPTI_FAKE cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params* params) {
-    ENTER("cuptiProfilerHostGetMetricProperties");
-    const std::string name = params->pMetricName, base = name.substr(0, name.find('.'));
-    const std::string ending = name.substr(base.size());
-    const bool is_known = is_counter(base)
-                              ? is_one_of(counter_endings, 5, ending)
-                              : is_one_of(throughputs, 1, base) && is_one_of(throughput_endings, 1, ending);
-    return is_known ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_METRIC_NAME;
-}
-
 CUPTI_FAKE cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params* params) {
     ENTER("cuptiProfilerHostConfigAddMetrics");
+    for (size_t i = 0; i < params->numMetrics; ++i)
+        if (!is_whole_name(params->ppMetricNames[i])) return CUPTI_ERROR_INVALID_PARAMETER;
     params->pHostObject->metrics.assign(params->ppMetricNames, params->ppMetricNames + params->numMetrics);
     return CUPTI_SUCCESS;
 }
@@ -195,12 +200,14 @@ CUPTI_FAKE cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Pa
     return CUPTI_SUCCESS;
 }
 
-// The n-th metric of a range with k kernels is 100 k + n.
+// The n-th metric of a range with k kernels, or of a sample of value k, is 100 k + n.
 CUPTI_FAKE cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params* params) {
     ENTER("cuptiProfilerHostEvaluateToGpuValues");
     const auto* data = reinterpret_cast<const CounterData*>(params->pCounterDataImage);
-    for (size_t i = 0; i < params->numMetrics; ++i)
-        params->pMetricValues[i] = double(data->ranges[params->rangeIndex].kernels * 100 + i);
+    const uint64_t value = params->pHostObject->use == CUPTI_PROFILER_TYPE_PM_SAMPLING
+                               ? fake::sample_value(params->pCounterDataImage, params->rangeIndex)
+                               : data->ranges[params->rangeIndex].kernels;
+    for (size_t i = 0; i < params->numMetrics; ++i) params->pMetricValues[i] = double(value * 100 + i);
     return CUPTI_SUCCESS;
 }
 

@@ -70,17 +70,25 @@ def test_experimental_options_are_refused_when_they_would_give_nothing() -> None
     require_available(ProfilerConfig(experimental_config=harmless), CPU)
 
 
-def test_metrics_of_a_gpu_need_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = ProfilerConfig(experimental_config=ExperimentalConfig(profiler_metrics=["dram__bytes_read.sum"]))
+@pytest.mark.parametrize("option", ["profiler_metrics", "pm_sampling_metrics"])
+def test_metrics_of_a_gpu_need_one(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    wanted = ExperimentalConfig(**{option: ["dram__bytes_read.sum"]})  # type: ignore[arg-type]
+    config = ProfilerConfig(experimental_config=wanted)
     monkeypatch.setattr(availability, "why_missing", lambda: "there is no NVIDIA driver on this machine")
-    with pytest.raises(
-        NotAvailable, match="profiler_metrics is not available here: there is no NVIDIA driver"
-    ):
+    with pytest.raises(NotAvailable, match=f"{option} is not available here: there is no NVIDIA driver"):
         require_available(config, CPU)
     monkeypatch.setattr(availability, "why_missing", lambda: None)
     with pytest.raises(UsageError, match="does not record CUDA"):
         require_available(config, CPU)
     require_available(config, CPU | {ActivityType.CUDA})
+
+
+def test_samples_of_counters_need_cupti(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(availability, "why_missing", lambda: None)
+    wanted = ExperimentalConfig(pm_sampling_metrics=["dram__bytes_read.sum"])
+    config = ProfilerConfig(ProfilerState.CUDA, experimental_config=wanted)
+    with pytest.raises(UsageError, match=r"which ProfilerState\.CUDA does without"):
+        require_available(config, CPU | {ActivityType.CUDA})
 
 
 def test_memory_profiling_is_noted_as_partial() -> None:

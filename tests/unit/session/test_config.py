@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kinetograph.errors import KinetographError
+from kinetograph.errors import KinetographError, UsageError
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState, RecordOptions
 
 
@@ -67,6 +67,21 @@ def test_experimental_lists_are_lists_of_strings() -> None:
         ExperimentalConfig(profiler_metrics="sm__cycles_active.avg")
     with pytest.raises(KinetographError, match=r"performance_events\[...\]: expected a string"):
         ExperimentalConfig(performance_events=[1])  # type: ignore[list-item]
+
+
+def test_counters_are_sampled_at_an_interval_and_not_together_with_metrics() -> None:
+    sampled = ExperimentalConfig(
+        pm_sampling_metrics=["sm__cycles_active.avg"], pm_sampling_interval_ns=50_000
+    )
+    assert sampled.pm_sampling_metrics == ("sm__cycles_active.avg",)
+    assert not sampled  # they replace nothing
+    with pytest.raises(KinetographError, match="pm_sampling_metrics: expected a list of strings"):
+        ExperimentalConfig(pm_sampling_metrics="sm__cycles_active.avg")
+    for wrong in (0, 9_999, 10**9 + 1, 1e5, True, "fast"):
+        with pytest.raises(KinetographError, match="pm_sampling_interval_ns: expected"):
+            ExperimentalConfig(pm_sampling_interval_ns=wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="cannot be had together"):
+        sampled.replace(profiler_metrics=["sm__cycles_active.avg"])
 
 
 def test_graphs_are_recorded_as_nodes_or_as_launches() -> None:
