@@ -299,6 +299,29 @@ TEST(records_of_unknown_kinds_are_passed_over) {
     CHECK(!has_note(trace, "unknown kind"));
 }
 
+TEST(what_cupti_dropped_and_what_had_not_ended_is_counted_in_notes) {
+    CudaSession session;
+    cuda().launch("k");
+    cuda().call<decltype(fake_drop_records)>("fake_drop_records", 3u);
+    cuda().call<decltype(fake_unfinished_kernel)>("fake_unfinished_kernel");
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == 1);
+    CHECK(has_note(trace, "3 records of the GPU were dropped by CUPTI"));
+    CHECK(has_note(trace, "1 pieces of GPU work were launched by other threads"));
+}
+
+TEST(for_a_session_that_survives_a_crash_records_come_without_being_asked_for) {
+    collect::CudaOptions options;
+    options.crash_safe = true;
+    CudaSession session(options);
+    const uint64_t before = collect::cuda_status().records;
+    cuda().launch("k");
+    for (int i = 0; i < 1000 && collect::cuda_status().records == before; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(collect::cuda_status().records != before);
+    CHECK(count(session.stop(), Category::kernel) == 1);
+}
+
 TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {
     CudaSession session;
     cuda().call<decltype(fake_overhead)>("fake_overhead", CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH);
