@@ -40,8 +40,13 @@ void pop_external_id(int kind, uint64_t pushed) {
     collect::pop_external_id(collect::ExternalId(kind), pushed);
 }
 
+// Attaching to CUPTI may be under way, which waits for the driver, and that perhaps for the program.
 nb::tuple cuda_status() {
-    const collect::CudaStatus status = collect::cuda_status();
+    collect::CudaStatus status;
+    {
+        const WithoutGil unlocked;
+        status = collect::cuda_status();
+    }
     return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "trace/launches.h"
 
@@ -41,7 +42,9 @@ int64_t DeviceHoldings::change(const DeviceMemory& memory) {
     if (memory.pool != 0) set_pool(memory.pool, int64_t(memory.pool_bytes));
     if (memory.operation == MemoryOperation::allocation) {
         const Allocation allocation{int64_t(memory.bytes), memory.pool != 0};
-        live_[memory.address] = allocation;
+        const auto [known, is_new] = live_.try_emplace(memory.address, allocation);
+        // Given back while nobody looked, or nobody could have it again.
+        if (!is_new) add(std::exchange(known->second, allocation), -1);
         add(allocation, 1);
         return allocation.bytes;
     }

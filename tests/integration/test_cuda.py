@@ -83,6 +83,33 @@ def test_another_owner_of_cupti_costs_the_kernels_and_nothing_else(play: Play) -
     assert "another tool" in texts(result)
 
 
+@pytest.mark.parametrize("version", [22, 130001])
+def test_a_tool_that_takes_cupti_over_can_have_it_with_every_version(play: Play, version: int) -> None:
+    result = play("another_tool_takes_cupti_over", FAKE_CUPTI_VERSION=str(version))
+    assert "took CUPTI over" in texts(result)
+    assert result["is_subscribed"] == 0
+
+
+def test_without_a_thread_nothing_is_half_begun_and_signals_still_come(play: Play) -> None:
+    result = play("no_thread_is_to_be_had")
+    assert result == {"failures": 2, "blocked": 0, "kernels": 1, "state": 0}
+
+
+def test_a_session_stops_while_another_thread_goes_on_launching(play: Play) -> None:
+    assert play("stops_while_another_thread_goes_on") == {"notes": []}
+
+
+def test_work_that_was_not_waited_for_is_told_of_whatever_the_reason(play: Play) -> None:
+    result = play("the_driver_does_not_wait")
+    assert names(result, "kernel") == []
+    assert "not waited for" in texts(result)
+
+
+def test_a_session_stops_at_once(play: Play) -> None:
+    """The decoder is often between two waits when it is told of the end: it must not sleep through that."""
+    assert play("stops_at_once") == {"slow": 0}
+
+
 def test_sessions_come_one_after_the_other_and_let_go_in_between(play: Play) -> None:
     assert play("sessions_one_after_the_other") == {"counts": [1, 1, 1], "finalizations": 3}
 

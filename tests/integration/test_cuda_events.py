@@ -62,6 +62,15 @@ def test_scopes_are_timed_from_when_cupti_turns_out_to_be_anothers(play: Play) -
     assert result["callbacks"] == 0
 
 
+def test_why_scopes_were_timed_is_told_although_a_later_session_got_cupti(play: Play) -> None:
+    result = play("a_later_session_has_more_luck")
+    check_nested_scopes(result)
+    assert sum("another tool" in note for note in result["notes"]) == 1
+    assert "kernel" not in result["categories"]
+    assert "kernel" in result["later"]["categories"]
+    assert "another tool" not in "\n".join(result["later"]["notes"])
+
+
 def test_while_torch_profiles_cupti_is_left_alone_although_it_would_let_us(play: Play) -> None:
     result = play("torch_is_profiling")
     check_nested_scopes(result)

@@ -201,6 +201,18 @@ TEST(another_session_begins_after_the_first_and_after_cupti_was_let_go_of) {
     }
 }
 
+TEST(a_cupti_that_cannot_be_let_go_of_serves_the_next_session) {
+    cuda().fail("cuptiFinalize", CUPTI_ERROR_UNKNOWN);
+    {
+        CudaSession().stop();
+    }
+    cuda().launch("tries to let go");
+    cuda().fail("cuptiFinalize", 0);
+    CudaSession session;
+    cuda().launch("k");
+    CHECK(count(session.stop(), Category::kernel) == 1);
+}
+
 TEST(sessions_that_overlap_each_get_their_own_window) {
     CudaSession outer;
     cuda().launch("first");
@@ -242,6 +254,17 @@ TEST(a_tool_that_takes_over_is_noticed_and_the_next_session_works) {
     CHECK(!has_note(trace, "took CUPTI over"));
 }
 
+TEST(a_tool_that_takes_over_again_and_again_gets_its_buffers_where_ours_were) {
+    for (int i = 0; i < 20; ++i) {
+        CudaSession session;
+        cuda().launch("k");
+        cuda().call<decltype(fake_take_over)>("fake_take_over");
+        cuda().call<decltype(cuptiActivityFlushAll)>("cuptiActivityFlushAll", 1u);
+        cuda().launch("lost");
+        CHECK(has_note(session.stop(), "took CUPTI over"));
+    }
+}
+
 TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
     CudaSession session;
     cuda().launch("k");
@@ -274,6 +297,29 @@ TEST(records_of_unknown_kinds_are_passed_over) {
     const Trace trace = session.stop();
     CHECK(count(trace, Category::kernel) == 2);
     CHECK(!has_note(trace, "unknown kind"));
+}
+
+TEST(what_cupti_dropped_and_what_had_not_ended_is_counted_in_notes) {
+    CudaSession session;
+    cuda().launch("k");
+    cuda().call<decltype(fake_drop_records)>("fake_drop_records", 3u);
+    cuda().call<decltype(fake_unfinished_kernel)>("fake_unfinished_kernel");
+    const Trace trace = session.stop();
+    CHECK(count(trace, Category::kernel) == 1);
+    CHECK(has_note(trace, "3 records of the GPU were dropped by CUPTI"));
+    CHECK(has_note(trace, "1 pieces of GPU work were launched by other threads"));
+}
+
+TEST(for_a_session_that_survives_a_crash_records_come_without_being_asked_for) {
+    collect::CudaOptions options;
+    options.crash_safe = true;
+    CudaSession session(options);
+    const uint64_t before = collect::cuda_status().records;
+    cuda().launch("k");
+    for (int i = 0; i < 1000 && collect::cuda_status().records == before; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(collect::cuda_status().records != before);
+    CHECK(count(session.stop(), Category::kernel) == 1);
 }
 
 TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {

@@ -56,6 +56,13 @@ std::vector<Change> changes(const Trace& trace) {
 
 }  // namespace
 
+TEST(what_was_given_back_while_nobody_looked_is_not_counted_when_it_is_taken_again) {
+    CudaSession session(with_memory());
+    allocate(4096, 100);
+    allocate(4096, 30);
+    CHECK(changes(session.stop()) == (std::vector<Change>{{100, 100, 100, 0}, {30, 30, 30, 0}}));
+}
+
 TEST(each_allocation_and_release_is_an_event_with_the_sum_of_its_device) {
     CudaSession session(with_memory());
     allocate(0x1000, 100);

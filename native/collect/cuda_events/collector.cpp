@@ -33,6 +33,7 @@ public:
     std::mutex& mutex() { return mutex_; }
 
 private:
+    void start_thread();
     void run();
     void look_for_driver();
 
@@ -52,11 +53,16 @@ TimerThread* timing = nullptr;
 void TimerThread::start() {
     std::lock_guard one(one_at_a_time_);
     std::lock_guard lock(mutex_);
-    if (uses_++ != 0) return;
+    if (uses_ == 0) start_thread();
+    ++uses_;
+}
+
+// It comes first: there may be none to be had.
+void TimerThread::start_thread() {
     is_stopping_ = false;
+    thread_ = base::start_quietly("kg-cuda-events", [this] { run(); });
     counts_.error_ns = 0;
     look_for_driver();
-    thread_ = base::start_quietly("kg-cuda-events", [this] { run(); });
 }
 
 // The timer goes last, and with it what it has of the driver.

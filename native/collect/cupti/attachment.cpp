@@ -69,13 +69,14 @@ void Attachment::on_request(uint8_t** buffer, size_t* size, size_t* most_records
     *most_records = 0;  // as many as fit
 }
 
-void Attachment::on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t, size_t valid) {
+void Attachment::on_complete(CUcontext context, uint32_t stream, uint8_t* buffer, size_t bytes,
+                             size_t valid) {
     Attachment* attachment = current.load(std::memory_order_acquire);
     if (!attachment) return;
     size_t dropped = 0;
     if (attachment->cupti_.dropped_records(context, stream, &dropped) == CUPTI_SUCCESS && dropped != 0)
         attachment->dropped_.fetch_add(dropped, std::memory_order_relaxed);
-    if (buffer) attachment->buffers_.complete(buffer, valid);
+    if (buffer) attachment->buffers_.complete(buffer, bytes, valid);
 }
 
 void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId callback,
@@ -106,7 +107,8 @@ void Attachment::let_go() {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !is_leaving_.load(std::memory_order_relaxed) || is_capturing()) return;
     is_leaving_.store(false, std::memory_order_relaxed);
-    cupti_.finalize();
+    // Refused, we stay as with an older library: to subscribe again would be refused as well, by ourselves.
+    if (cupti_.finalize() != CUPTI_SUCCESS && is_subscribed()) return;
     subscriber_ = nullptr;
     life_ = 0;
 }
@@ -260,6 +262,7 @@ void Attachment::take_callbacks_back() {
 void Attachment::give_up() {
     if (is_subscribed()) {
         detach();
+        if (!is_leaving_.load(std::memory_order_relaxed)) leave_now();
     } else {
         subscriber_ = nullptr;
         is_attached_ = false;

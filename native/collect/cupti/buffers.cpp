@@ -37,11 +37,11 @@ uint8_t* Buffers::request() noexcept {
     return node->data;
 }
 
-void Buffers::complete(uint8_t* data, size_t valid_bytes) noexcept {
+void Buffers::complete(uint8_t* data, size_t bytes, size_t valid_bytes) noexcept {
     {
         std::lock_guard lock(mutex_);
         Node* node = data ? node_of(data) : nullptr;
-        if (!node || !node->is_outstanding) {
+        if (!node || !node->is_outstanding || bytes != buffer_bytes) {
             saw_foreign_ = true;
             return;
         }
@@ -51,20 +51,22 @@ void Buffers::complete(uint8_t* data, size_t valid_bytes) noexcept {
         (last_filled_ ? last_filled_->next : first_filled_) = node;
         last_filled_ = node;
         --outstanding_;
+        ++completed_;
     }
     changed_.notify_one();
 }
 
 Buffers::Filled Buffers::take(int wait_ms) {
     std::unique_lock lock(mutex_);
-    const uint64_t wakes = wakes_;
     changed_.wait_for(lock, std::chrono::milliseconds(wait_ms),
-                      [&] { return first_filled_ != nullptr || wakes_ != wakes; });
+                      [this] { return first_filled_ != nullptr || is_woken_; });
     Node* node = first_filled_;
-    if (!node) return {};
+    if (!node) {
+        is_woken_ = false;
+        return {};
+    }
     first_filled_ = node->next;
     if (!first_filled_) last_filled_ = nullptr;
-    ++decoding_;
     return {node->data, node->valid_bytes};
 }
 
@@ -75,7 +77,7 @@ void Buffers::give_back(const Filled& filled) {
         Node* node = node_of(filled.data);
         node->next = free_;
         free_ = node;
-        --decoding_;
+        ++given_back_;
     }
     decoded_.notify_all();
 }
@@ -83,14 +85,14 @@ void Buffers::give_back(const Filled& filled) {
 void Buffers::wake() {
     {
         std::lock_guard lock(mutex_);
-        ++wakes_;
+        is_woken_ = true;
     }
     changed_.notify_one();
 }
 
 void Buffers::wait_until_decoded() {
     std::unique_lock lock(mutex_);
-    decoded_.wait(lock, [this] { return !first_filled_ && decoding_ == 0; });
+    decoded_.wait(lock, [this, wanted = completed_] { return given_back_ >= wanted; });
 }
 
 size_t Buffers::outstanding() const {

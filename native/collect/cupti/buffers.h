@@ -24,16 +24,18 @@ public:
 
     // For CUPTI: zeroed memory, or nullptr at the ceiling. Then it drops records and counts them.
     uint8_t* request() noexcept;
-    // For CUPTI. One that it has from somebody else is left alone, and remembered.
-    void complete(uint8_t* data, size_t valid_bytes) noexcept;
+    // For CUPTI. One that it has from somebody else is left alone, and remembered: its size tells, too, for a
+    // tool that freed ours may have got the same address again.
+    void complete(uint8_t* data, size_t bytes, size_t valid_bytes) noexcept;
 
-    // For the decoder: the oldest filled one, or none after about `wait_ms`, or when `wake` is called.
+    // For the decoder: the oldest filled one, or none after about `wait_ms`, or when `wake` is called or was
+    // since the last time that there was none.
     Filled take(int wait_ms);
     // Zeroes it, as CUPTI expects buffers to be.
     void give_back(const Filled& filled);
     void wake();
 
-    // Until every filled buffer has been taken and given back.
+    // Until every buffer that is filled by now has been taken and given back.
     void wait_until_decoded();
     // Buffers that CUPTI has now.
     size_t outstanding() const;
@@ -64,8 +66,8 @@ private:
     Node nodes_[most_buffers];
     size_t outstanding_ = 0;
     bool saw_foreign_ = false;
-    size_t decoding_ = 0;
-    uint64_t wakes_ = 0;
+    uint64_t completed_ = 0, given_back_ = 0;  // so many, in the same order
+    bool is_woken_ = false;
 };
 
 }  // namespace kinetograph::collect::cupti

@@ -36,7 +36,8 @@ constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped b
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
 constexpr std::string_view not_waited =
-    "a stream was being captured at the end, so that GPU work still running then is not here";
+    "the GPU was not waited for at the end, since a stream was being captured or the driver refused: "
+    "work still running then is not here";
 
 // The two that Kineto uses.
 CUpti_ExternalCorrelationKind cuptis_kind(ExternalId kind) {
@@ -76,7 +77,7 @@ private:
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
-    bool is_taken_over(bool waited, uint64_t synchronizations_before, bool flushed);
+    bool is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before, bool flushed);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
     std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
@@ -123,14 +124,15 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
     uint64_t use = 0;
     {
         std::lock_guard lock(mutex_);
+        // First: there may be none to be had.
+        if (!thread_)
+            thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return follow_program(); });
         use = next_use_++;
         uses_[use] = options;
         if (state_ == CudaState::attached)
             attachment_->add_kinds(wanted_kinds());
         else
             state_ = CudaState::waiting;
-        if (!thread_)
-            thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return follow_program(); });
         if (decoder_) thread_->use(decoder_.get());
     }
     look_around();
@@ -198,12 +200,14 @@ void CudaCollector::flush(bool may_wait) {
 
 void CudaCollector::flush_attached(bool may_wait) {
     const uint64_t before = decoder_->synchronizations();
-    const bool waited = may_wait && !attachment_->is_capturing() && cupti::wait_for_devices(*driver_);
+    cupti::Waiting waiting{false, 0};
+    if (may_wait && !attachment_->is_capturing()) waiting = cupti::wait_for_devices(*driver_);
+    const bool waited = waiting.is_done;
     if (waited) attachment_->take_callbacks_back();
     const bool flushed = attachment_->flush(waited);
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
-    if (!is_taken_over(waited, before, flushed)) return;
+    if (!is_taken_over(waiting, before, flushed)) return;
     {
         std::lock_guard lock(mutex_);
         attachment_->give_up();
@@ -215,11 +219,13 @@ void CudaCollector::flush_attached(bool may_wait) {
 
 // Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
 // own, at least that of our waiting, unless it has already been given ours.
-bool CudaCollector::is_taken_over(bool waited, uint64_t synchronizations_before, bool flushed) {
+bool CudaCollector::is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before,
+                                  bool flushed) {
     if (!flushed) return true;
-    if (!waited) return false;
+    if (!waiting.is_done) return false;
     return buffers_.take_foreign() ||
-           (decoder_->synchronizations() == synchronizations_before && buffers_.outstanding() != 0);
+           (waiting.contexts != 0 && decoder_->synchronizations() == synchronizations_before &&
+            buffers_.outstanding() != 0);
 }
 
 void CudaCollector::tell_how_it_went(bool waited) {
@@ -232,7 +238,7 @@ void CudaCollector::tell_how_it_went(bool waited) {
     });
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
-    if (!waited && attachment_->is_capturing()) tell("cuda", not_waited);
+    if (!waited) tell("cuda", not_waited);
 }
 
 void CudaCollector::stop(uint64_t use) {

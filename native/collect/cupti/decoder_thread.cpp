@@ -24,13 +24,14 @@ void DecoderThread::run() {
         const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : wait_ms);
         record::ThreadBuffer* thread = record::recording_thread();
         RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
+        // Also while buffers come without end, of a program that goes on.
+        tell_what_waits(thread);
         if (filled) {
             if (thread && decoder && !decoder->decode(*thread, filled))
                 record::tell_note(*thread, "dropped", not_understood, 1);
             buffers_.give_back(filled);
             continue;
         }
-        tell_what_waits(thread);
         if (was_stopping) return;
         wait_ms = look_around_();
     }

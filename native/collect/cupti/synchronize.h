@@ -5,7 +5,12 @@
 
 namespace kinetograph::collect::cupti {
 
-// False when it was not done: a stream that blocks is being captured, and waiting would break the capture.
-bool wait_for_devices(const Driver& driver);
+struct Waiting {
+    // False: a stream that blocks is being captured, and waiting would break the capture, or the driver
+    // refused.
+    bool is_done = true;
+    int contexts = 0;  // that were waited for; those that other threads made for themselves are not known
+};
+Waiting wait_for_devices(const Driver& driver);
 
 }  // namespace kinetograph::collect::cupti

@@ -57,6 +57,7 @@ class CudaUse:
         self.memory = memory
         self._number: int | None = None
         self._scope_times: ScopeTimes | None = None
+        self._refusal = ""
         self._samples: CounterSamples | None = None
         # It may record without being known to CUPTI, so that CUPTI would let us take its place.
         self._stands_back = not by_events and _torch_is_profiling()
@@ -116,6 +117,7 @@ class CudaUse:
         with _lock:
             if self in _hopeful and self._is_refused():
                 _hopeful.discard(self)
+                self._refusal = _native.cuda_status()[1]
                 self._scope_times = ScopeTimes()
 
     def release(self) -> None:
@@ -134,6 +136,9 @@ class CudaUse:
             yield _TORCH_IS_RUNNING
         if self.times_scopes and self._is_refused() and _torch_may_keep_cupti():
             yield _TORCH_KEEPS_CUPTI
+        # The collector tells why as long as it is so; a session that began later may have had more luck.
+        if self._refusal and not self._is_refused():
+            yield self._refusal
         if self._is_waiting():
             yield "the program did not initialise CUDA while this session ran"
         if self._scope_times is not None:

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 from kinetograph import _native
 
-__all__ = ["COUNTER_PERMISSION", "counters_are_restricted", "cupti_libraries", "why_missing"]
+__all__ = [
+    "COUNTER_PERMISSION",
+    "PATH_VARIABLE",
+    "counters_are_restricted",
+    "cupti_libraries",
+    "why_missing",
+]
 
 COUNTER_PERMISSION = (
     "run as root or with CAP_SYS_ADMIN, or let all users count: load the driver's module with "

@@ -11,7 +11,13 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kinetograph.session.cuda_library import COUNTER_PERMISSION, counters_are_restricted, why_missing
+from kinetograph.session.cuda_library import (
+    COUNTER_PERMISSION,
+    PATH_VARIABLE,
+    counters_are_restricted,
+    cupti_libraries,
+    why_missing,
+)
 
 __all__ = ["Feature", "features"]
 
@@ -84,12 +90,20 @@ def _cuda_driver() -> Feature:
 
 
 def _cupti() -> Feature:
-    library = _find_library("libcupti.so")
+    named = os.environ.get(PATH_VARIABLE)
+    if named and os.sep in named and not os.path.exists(named):
+        return Feature("cupti", False, f"{named} does not exist", f"{PATH_VARIABLE} names it")
+    library = named or _cupti_of_a_session()
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
     reason = why_missing()
     detail = library if reason is None else f"{library}, but {reason}"
     return Feature("cupti", reason is None, detail + _stays_attached())
+
+
+def _cupti_of_a_session() -> str | None:
+    """The one that it would open, unless the program has loaded another: then where the loader looks."""
+    return next(filter(os.path.exists, cupti_libraries()), None) or _find_library("libcupti.so")
 
 
 def _stays_attached() -> str:

@@ -116,6 +116,19 @@ def cupti_is_refused_while_recording() -> dict[str, Any]:
     return {**summary(p.trace), "callbacks": len(observer._alive)}
 
 
+def a_later_session_has_more_luck() -> dict[str, Any]:
+    cuda = WorkingCuda().initialise()
+    cuda.cupti.fake_fail(b"cuptiSubscribe", 39)
+    with kg.profile(activities=["cpu", "cuda"]) as p:
+        nested_scopes(cuda)
+        cuda.cupti.fake_fail(b"cuptiSubscribe", 0)
+        later = kg.profile(activities=["cpu", "cuda"])
+        later.start()
+        cuda.launch()
+    later.stop()
+    return {**summary(p.trace), "later": summary(later.trace)}
+
+
 def torch_is_profiling() -> dict[str, Any]:
     cuda = WorkingCuda().initialise()
     profiler = types.ModuleType("torch.autograd.profiler")

@@ -93,6 +93,106 @@ def another_tool_owns_cupti() -> dict[str, Any]:
     return summary(p.trace)
 
 
+def another_tool_takes_cupti_over() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cuda"]) as p:
+        cuda.launch()
+        cuda.cupti.fake_take_over()
+        cuda.cupti.cuptiActivityFlushAll(1)
+        cuda.launch()
+    cuda.launch("afterwards")
+    return {**summary(p.trace), "is_subscribed": cuda.cupti.fake_is_subscribed()}
+
+
+def no_thread_is_to_be_had() -> dict[str, Any]:
+    import resource
+    import signal
+
+    import kinetograph as kg
+    from kinetograph import _native
+    from kinetograph.session.cuda_library import cupti_libraries
+
+    cuda = Cuda().initialise()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as statm:
+        now = int(statm.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + (1 << 20), limits[1]))  # too little for a stack
+    failures = 0
+    try:
+        _native.start_scope_timer()
+    except RuntimeError:
+        failures += 1
+    try:
+        _native.start_cuda(synchronization=False, memory=False, crash_safe=False, libraries=cupti_libraries())
+    except RuntimeError:
+        failures += 1
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    blocked = len(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    with kg.profile(activities=["cuda"]) as p:
+        cuda.launch()
+    _native.flush_timed_scopes()  # nobody is there who would do it
+    return {
+        "failures": failures,
+        "blocked": blocked,
+        "kernels": sum(event.category == "kernel" for event in p.events()),
+        "state": _native.cuda_status()[0],
+    }
+
+
+def stops_while_another_thread_goes_on() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    # It works in a context of its own, which nobody else knows.
+    cuda.driver.fake_set_context(0)
+    cuda.driver.fake_destroy_context(1)
+    is_over = threading.Event()
+
+    def work() -> None:
+        while not is_over.is_set():
+            cuda.launch()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    notes = []
+    for _ in range(10):
+        with kg.profile(activities=["cuda"]) as p:
+            cuda.launch()
+        notes += [note.text for note in p.trace.notes if note.kind == "cuda"]
+    is_over.set()
+    worker.join()
+    return {"notes": notes}
+
+
+def the_driver_does_not_wait() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cuda"]) as p:
+        cuda.cupti.fake_hold_work(1)
+        cuda.launch()
+        cuda.driver.fake_set_capturing(1)
+    return summary(p.trace)
+
+
+def stops_at_once() -> dict[str, Any]:
+    import time
+
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    seconds = []
+    for _ in range(200):
+        with kg.profile(activities=["cuda"]):
+            cuda.cupti.fake_begin_capture()
+            begin = time.monotonic()
+        seconds.append(time.monotonic() - begin)
+        cuda.cupti.fake_end_capture()
+    return {"slow": sum(second > 0.9 for second in seconds)}
+
+
 def sessions_one_after_the_other() -> dict[str, Any]:
     import kinetograph as kg
 

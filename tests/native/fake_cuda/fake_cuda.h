@@ -74,6 +74,10 @@ FAKE_API void fake_allocate_pinned(uint64_t address, uint64_t bytes);
 // What a pool keeps after it was told to give some back.
 FAKE_API void fake_trim_pool(uint64_t pool, uint64_t pool_bytes, uint32_t device);
 FAKE_API void fake_overhead(uint32_t kind);
+// A kernel that had not ended when its record came.
+FAKE_API void fake_unfinished_kernel(void);
+// So many records found no room.
+FAKE_API void fake_drop_records(uint32_t count);
 // A record of a kind that nobody knows, of so many bytes.
 FAKE_API void fake_unknown_record(uint32_t kind, uint32_t bytes);
 

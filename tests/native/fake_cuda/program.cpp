@@ -324,6 +324,20 @@ void fake_overhead(uint32_t kind) {
     add(overhead);
 }
 
+void fake_unfinished_kernel(void) {
+    std::lock_guard<std::recursive_mutex> lock(mutex);
+    CUpti_ActivityKernel10 kernel{};
+    kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    kernel.name = "unfinished";
+    kernel.start = now();
+    add(kernel);
+}
+
+void fake_drop_records(uint32_t count) {
+    std::lock_guard<std::recursive_mutex> lock(mutex);
+    dropped += count;
+}
+
 void fake_unknown_record(uint32_t kind, uint32_t bytes) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     unknown_sizes[kind] = bytes;

@@ -43,7 +43,23 @@ def test_looking_opens_no_library_and_imports_no_framework() -> None:
 def test_a_library_is_found_on_the_loaders_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "libcupti.so.13").touch()
     monkeypatch.setenv("LD_LIBRARY_PATH", f":{tmp_path}")
+    monkeypatch.setattr(cuda_library, "_folders", lambda: ())
     assert str(tmp_path / "libcupti.so.13") in by_name()["cupti"].detail
+
+
+def test_the_cupti_that_is_named_is_the_one_that_a_session_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "extras" / "CUPTI" / "lib64" / "libcupti.so.13"
+    monkeypatch.setenv("KINETOGRAPH_CUPTI", str(library))
+    assert by_name()["cupti"].detail == f"{library} does not exist"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    assert str(library) in by_name()["cupti"].detail
+    monkeypatch.delenv("KINETOGRAPH_CUPTI")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.setattr(cuda_library, "_FOLDERS_OF_WHEELS", ())
+    assert str(library) in by_name()["cupti"].detail
 
 
 def test_scopes_can_be_timed_by_events_where_there_is_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +96,7 @@ def test_counters_for_administrators_only_say_how_to_open_them(
 
 def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "_find_library", lambda name: None)
+    monkeypatch.setattr(features, "_cupti_of_a_session", lambda: None)
     monkeypatch.setattr(features, "_installed_version", lambda name: None)
     table = by_name()
     assert table["cupti"].hint == "pip install 'kinetograph[cuda]'"
