@@ -265,6 +265,17 @@ TEST(a_tool_that_takes_over_again_and_again_gets_its_buffers_where_ours_were) {
     }
 }
 
+TEST(what_cupti_refuses_to_record_is_named) {
+    cuda().launch("lets go of what earlier tests left");
+    cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", uint32_t(CUPTI_ACTIVITY_KIND_MEMSET));
+    CudaSession session;
+    cuda().launch("k");
+    const Trace trace = session.stop();
+    cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", 0u);
+    CHECK(has_note(trace, "missing: sets"));
+    CHECK(count(trace, Category::kernel) == 1);
+}
+
 TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
     CudaSession session;
     cuda().launch("k");

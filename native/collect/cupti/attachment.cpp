@@ -15,17 +15,26 @@ std::atomic<Attachment*> current{nullptr};
 // Older ones crashed when CUDA graphs met a CUPTI that had been let go of and taken up again.
 constexpr uint32_t first_safe_to_finalize = 24;  // CUDA 12.6
 
-constexpr CUpti_ActivityKind always[] = {
-    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_OVERHEAD,
-    CUPTI_ACTIVITY_KIND_JIT,    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+struct Kind {
+    CUpti_ActivityKind number;
+    const char* shows;  // what would be missing
+};
+constexpr Kind always[] = {
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between devices"},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "sets"},
+    {CUPTI_ACTIVITY_KIND_RUNTIME, "calls of the runtime"},
+    {CUPTI_ACTIVITY_KIND_DRIVER, "calls of the driver"},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
+    {CUPTI_ACTIVITY_KIND_JIT, "compilation"},
+    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "pushed ids"},
 };
 // Not GRAPH_TRACE, one record for each launch of a graph: with it libcupti 13.0 crashes where a graph is
 // launched that was made before. Nodes are put together where a trace is built.
-constexpr CUpti_ActivityKind on_request_only[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-                                                  CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
-                                                  CUPTI_ACTIVITY_KIND_MEMORY_POOL};
+constexpr Kind of_synchronization[] = {{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "waiting"},
+                                       {CUPTI_ACTIVITY_KIND_CUDA_EVENT, "events"}};
+constexpr Kind of_memory[] = {{CUPTI_ACTIVITY_KIND_MEMORY2, "memory"},
+                              {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools"}};
 
 constexpr uint32_t runtime_begins[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000,
                                        CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000,
@@ -181,30 +190,35 @@ CUptiResult Attachment::enable(const WantedKinds& kinds) {
         cupti_.enable(CUPTI_ACTIVITY_KIND_CONTEXT);
     const CUptiResult result = cupti_.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (result != CUPTI_SUCCESS) return result;
-    for (const CUpti_ActivityKind kind : always) cupti_.enable(kind);
+    refused_.clear();
+    switch_on(always);
     enabled_ = {};
     add_kinds(kinds);
     return CUPTI_SUCCESS;
 }
 
+template <class Kinds>
+void Attachment::switch_on(const Kinds& kinds) {
+    for (const Kind& kind : kinds)
+        if (cupti_.enable(kind.number) != CUPTI_SUCCESS)
+            (refused_ += refused_.empty() ? "" : ", ") += kind.shows;
+}
+
 void Attachment::add_kinds(const WantedKinds& kinds) {
     if (kinds.synchronization && !enabled_.synchronization) {
         if (cupti_.event_timestamps) cupti_.event_timestamps(1);
-        cupti_.enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-        cupti_.enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+        switch_on(of_synchronization);
     }
-    if (kinds.memory && !enabled_.memory) {
-        cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY2);
-        cupti_.enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
-    }
+    if (kinds.memory && !enabled_.memory) switch_on(of_memory);
     enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory};
 }
 
 void Attachment::disable_all() {
     cupti_.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     cupti_.disable(CUPTI_ACTIVITY_KIND_CONTEXT);
-    for (const CUpti_ActivityKind kind : always) cupti_.disable(kind);
-    for (const CUpti_ActivityKind kind : on_request_only) cupti_.disable(kind);
+    for (const Kind& kind : always) cupti_.disable(kind.number);
+    for (const Kind& kind : of_synchronization) cupti_.disable(kind.number);
+    for (const Kind& kind : of_memory) cupti_.disable(kind.number);
 }
 
 void Attachment::watch_captures() {

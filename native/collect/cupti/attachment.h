@@ -46,6 +46,9 @@ public:
     // Another tool has taken our place: leaves CUPTI to it.
     void give_up();
 
+    // What CUPTI does not record, although it was asked to, separated by commas.
+    const std::string& refused() const { return refused_; }
+
     // Which taking up of CUPTI this is, from 1 on; 0 while there is none. Ids that were pushed to one are
     // unknown to the next.
     uint64_t life() const { return life_; }
@@ -68,6 +71,8 @@ private:
     std::string subscribe();
     std::string configure(const WantedKinds& kinds, const WantedCalls& calls);
     CUptiResult enable(const WantedKinds& kinds);
+    template <class Kinds>
+    void switch_on(const Kinds& kinds);
     void disable_all();
     void watch_captures();
     void see_capture(CUpti_CallbackDomain domain, uint32_t callback, const CUpti_CallbackData& data);
@@ -78,6 +83,7 @@ private:
     std::mutex& mutex_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
     WantedKinds enabled_;
+    std::string refused_;
     bool is_attached_ = false;
     bool uses_ticks_ = false;
     uint64_t life_ = 0, lives_ = 0;

@@ -77,6 +77,7 @@ private:
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
+    std::string refused_kinds();
     bool is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before, bool flushed);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
@@ -239,6 +240,13 @@ void CudaCollector::tell_how_it_went(bool waited) {
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
     if (!waited) tell("cuda", not_waited);
+    if (const std::string refused = refused_kinds(); !refused.empty())
+        tell("cuda", "this CUPTI does not record all that was asked for; missing: " + refused);
+}
+
+std::string CudaCollector::refused_kinds() {
+    std::lock_guard lock(mutex_);
+    return attachment_->refused();
 }
 
 void CudaCollector::stop(uint64_t use) {

@@ -43,6 +43,8 @@ FAKE_API void fake_set_on_synchronize(void (*callback)(void));
 FAKE_API void fake_set_version(uint32_t version);
 // From now on the function of this name gives this result; 0: it works again.
 FAKE_API void fake_fail(const char* function, int result);
+// This kind of records cannot be had; 0: all can.
+FAKE_API void fake_refuse_kind(uint32_t kind);
 // Another tool registers callbacks of its own, although it could not subscribe.
 FAKE_API void fake_take_over(void);
 // Work stays unfinished until somebody waits for it.

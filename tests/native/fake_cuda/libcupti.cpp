@@ -22,6 +22,7 @@ namespace {
 uint32_t version = 130001;
 std::map<std::string, int> failures;
 std::set<uint32_t> enabled;
+CUpti_ActivityKind refused_kind = CUPTI_ACTIVITY_KIND_INVALID;  // 0
 std::set<std::pair<int, uint32_t>> silenced, called_back;
 std::set<int> domains;
 int finalizations = 0, calls_before_driver = 0;
@@ -195,6 +196,7 @@ CUPTI_FAKE cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc reque
 
 CUPTI_FAKE cuptiActivityEnable(CUpti_ActivityKind kind) {
     ENTER("cuptiActivityEnable");
+    if (kind == fake::refused_kind) return CUPTI_ERROR_NOT_SUPPORTED;
     fake::enabled.insert(kind);
     return CUPTI_SUCCESS;
 }
@@ -271,6 +273,11 @@ int fake_is_subscribed(void) {
 int fake_finalizations(void) {
     std::lock_guard<std::recursive_mutex> lock(fake::mutex);
     return fake::finalizations;
+}
+
+void fake_refuse_kind(uint32_t kind) {
+    std::lock_guard<std::recursive_mutex> lock(fake::mutex);
+    fake::refused_kind = CUpti_ActivityKind(kind);
 }
 
 int fake_is_enabled(uint32_t kind) {
