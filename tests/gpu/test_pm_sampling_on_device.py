@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.on_device import kernels, notes
 
 import kinetograph as kg
 
@@ -36,14 +37,6 @@ def between(trace: kg.Trace, metric: str, start_ns: int, end_ns: int) -> list[fl
         for event, after in pairwise(counters(trace, metric))
         if start_ns <= event.start_ns and after.start_ns <= end_ns
     ]
-
-
-def kernels(trace: kg.Trace) -> list[kg.Event]:
-    return [event for event in trace.events if event.category == "kernel"]
-
-
-def notes(trace: kg.Trace) -> str:
-    return "\n".join(note.text for note in trace.notes)
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,17 @@ def summary(trace: Any) -> dict[str, Any]:
     }
 
 
+def refused(**options: Any) -> dict[str, Any]:
+    """How a profile with these options is refused."""
+    import kinetograph as kg
+
+    try:
+        kg.profile(**options).start()
+    except kg.KinetographError as error:
+        return {"type": type(error).__name__, "text": str(error)}
+    return {"type": "none", "text": ""}
+
+
 def kernel_in_scope() -> dict[str, Any]:
     import kinetograph as kg
 

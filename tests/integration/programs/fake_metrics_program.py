@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from fake_cuda_program import Cuda, summary
+from fake_cuda_program import Cuda, refused, summary
 
 READ = "dram__bytes_read.sum"
 BUSY = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
@@ -18,16 +18,6 @@ def metrics(*names: str, per_kernel: bool = False) -> Any:
     import kinetograph as kg
 
     return kg.ExperimentalConfig(profiler_metrics=names, profiler_measure_per_kernel=per_kernel)
-
-
-def refused(**options: Any) -> dict[str, Any]:
-    import kinetograph as kg
-
-    try:
-        kg.profile(**options).start()
-    except kg.KinetographError as error:
-        return {"type": type(error).__name__, "text": str(error)}
-    return {"type": "none", "text": ""}
 
 
 def per_kernel() -> dict[str, Any]:

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from fake_cuda_program import Cuda, summary
+from fake_cuda_program import Cuda, refused, summary
 
 READ = "dram__bytes_read.sum"
 ACTIVE = "sm__cycles_active.avg"
@@ -99,16 +99,6 @@ def paused() -> dict[str, Any]:
         p.toggle_collection_dynamic(True, BOTH)
         take(cuda, IGNORED, 3)
     return {"found": values(p.trace)}
-
-
-def refused(**options: Any) -> dict[str, Any]:
-    import kinetograph as kg
-
-    try:
-        kg.profile(**options).start()
-    except kg.KinetographError as error:
-        return {"type": type(error).__name__, "text": str(error)}
-    return {"type": "none", "text": ""}
 
 
 def refusals() -> dict[str, Any]:
