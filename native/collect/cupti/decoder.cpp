@@ -33,7 +33,7 @@ PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t 
 }
 
 uint32_t flags_of(uint32_t graph) {
-    return graph != 0 ? record::work_of_graph : 0;
+    return graph != 0 ? uint32_t(record::work_of_graph) : 0;
 }
 
 }  // namespace
