@@ -111,6 +111,10 @@ def test_a_session_that_did_not_ask_gets_none_and_goes_on(play: Play) -> None:
     assert play("a_session_that_did_not_ask") == {"sampled": [1], "plain": [], "kernels": 1}
 
 
+def test_sampling_ends_when_another_tool_takes_cupti_over(play: Play) -> None:
+    assert play("taken_over") == {"on": 0, "finalizations": 1}
+
+
 def test_any_thread_may_stop_it(play: Play) -> None:
     assert play("stopped_by_another_thread") == {"found": [1], "on": 0}
 

@@ -272,7 +272,7 @@ TEST(what_cupti_refuses_to_record_is_named) {
     cuda().launch("k");
     const Trace trace = session.stop();
     cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", 0u);
-    CHECK(has_note(trace, "missing: sets"));
+    CHECK(has_note(trace, "does not record some of what sessions ask for: sets"));
     CHECK(count(trace, Category::kernel) == 1);
 }
 

@@ -196,7 +196,7 @@ void CudaCollector::flush(bool may_wait) {
     look_around();
     if (status().state == CudaState::attached) flush_attached(may_wait);
     const CudaStatus now = status();
-    if (now.state == CudaState::refused) tell("cuda", now.reason);
+    if (now.state == CudaState::refused || now.state == CudaState::taken_over) tell("cuda", now.reason);
 }
 
 void CudaCollector::flush_attached(bool may_wait) {
@@ -209,10 +209,11 @@ void CudaCollector::flush_attached(bool may_wait) {
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
     if (!is_taken_over(waiting, before, flushed)) return;
+    sampling_.reset();  // before CUPTI is let go of
     {
         std::lock_guard lock(mutex_);
         attachment_->give_up();
-        state_ = CudaState::refused;
+        state_ = CudaState::taken_over;
         reason_ = taken_over;
     }
     buffers_.wait_until_decoded();
@@ -241,7 +242,7 @@ void CudaCollector::tell_how_it_went(bool waited) {
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
     if (!waited) tell("cuda", not_waited);
     if (const std::string refused = refused_kinds(); !refused.empty())
-        tell("cuda", "this CUPTI does not record all that was asked for; missing: " + refused);
+        tell("cuda", "this CUPTI does not record some of what sessions ask for: " + refused);
 }
 
 std::string CudaCollector::refused_kinds() {

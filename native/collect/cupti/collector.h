@@ -23,8 +23,9 @@ enum class CudaState : int {
     off = 0,
     waiting = 1,  // for the program to initialise CUDA
     attached = 2,
-    refused = 3,   // `reason` says why
-    not_built = 4  // without the headers of CUPTI
+    refused = 3,    // `reason` says why
+    not_built = 4,  // without the headers of CUPTI
+    taken_over = 5  // by another tool, after we had it; `reason` says so
 };
 
 struct CudaStatus {

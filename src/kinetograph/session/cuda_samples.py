@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Sequence
 
 from kinetograph import _native
@@ -34,3 +35,10 @@ class CounterSamples:
 
     def release(self) -> None:
         _native.close_sampling()
+
+
+@atexit.register
+def _end_with_the_program() -> None:
+    """A session may go on until the process is gone, but a thread must not use CUDA while that goes."""
+    _native.pause_sampling()
+    _native.close_sampling()

@@ -101,6 +101,21 @@ def paused() -> dict[str, Any]:
     return {"found": values(p.trace)}
 
 
+def taken_over() -> dict[str, Any]:
+    """The fake ends the program if CUPTI is let go of while counters are sampled."""
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(**sampling(READ)) as p:
+        take(cuda, IGNORED, 1)
+        cuda.cupti.fake_take_over()
+        cuda.cupti.cuptiActivityFlushAll(1)
+        cuda.launch()
+        p.toggle_collection_dynamic(False, BOTH)
+        cuda.launch()
+    return {"on": cuda.cupti.fake_sampled_devices(), "finalizations": cuda.cupti.fake_finalizations()}
+
+
 def refusals() -> dict[str, Any]:
     import kinetograph as kg
 
