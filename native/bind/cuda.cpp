@@ -82,10 +82,12 @@ void begin_metric_range(const std::string& name) {
 int fall_back(void*) {
     PyObject* module = PyImport_ImportModule("kinetograph.session.cuda");
     PyObject* done = module ? PyObject_CallMethod(module, "fall_back", nullptr) : nullptr;
-    if (!done) PyErr_WriteUnraisable(module);
+    // A Ctrl-C that comes meanwhile is the program's.
+    const bool is_the_programs = !done && !PyErr_ExceptionMatches(PyExc_Exception);
+    if (!done && !is_the_programs) PyErr_WriteUnraisable(module);
     Py_XDECREF(done);
     Py_XDECREF(module);
-    return 0;
+    return is_the_programs ? -1 : 0;
 }
 
 // All of these may wait for the GPU.

@@ -71,6 +71,12 @@ def test_why_scopes_were_timed_is_told_although_a_later_session_got_cupti(play: 
     assert "another tool" not in "\n".join(result["later"]["notes"])
 
 
+def test_it_does_not_matter_who_sees_first_that_cupti_is_refused(play: Play) -> None:
+    result = play("cupti_is_refused_and_a_pause_sees_it_first")
+    check_nested_scopes(result)
+    assert result["callbacks"] == 0
+
+
 def test_while_torch_profiles_cupti_is_left_alone_although_it_would_let_us(play: Play) -> None:
     result = play("torch_is_profiling")
     check_nested_scopes(result)

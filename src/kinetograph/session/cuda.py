@@ -72,7 +72,7 @@ class CudaUse:
             self._scope_times = ScopeTimes()
         else:
             _hopeful.add(self)
-            self.fall_back()
+            fall_back()
 
     def sample(self, metrics: Sequence[str], *, interval_ns: int) -> None:
         """Sample hardware counters as well. Raises what is wrong with that, and then this is released."""
@@ -104,6 +104,7 @@ class CudaUse:
             self._scope_times.flush()
         if self._number is not None:
             _native.flush_cuda(may_wait=not _torch_is_capturing())
+            fall_back()  # a flush may be the first to see that the program has initialised CUDA
         if self._samples is not None:
             self._samples.pause()
 
@@ -115,7 +116,8 @@ class CudaUse:
     def fall_back(self) -> None:
         """Time scopes from now on, if CUPTI has been refused."""
         with _lock:
-            if self in _hopeful and self._is_refused():
+            # In this order: the native side may call for the same while it is asked.
+            if self._is_refused() and self in _hopeful:
                 _hopeful.discard(self)
                 self._refusal = _native.cuda_status()[1]
                 self._scope_times = ScopeTimes()
@@ -154,7 +156,10 @@ class CudaUse:
 
 
 def fall_back() -> None:
-    """Called from the native side in the main thread when CUPTI was refused after a session had begun."""
+    """Let all time scopes to which CUPTI has been refused.
+
+    Called from the native side, too, in the main thread, when that happens after a session had begun.
+    """
     for use in tuple(_hopeful):
         use.fall_back()
 

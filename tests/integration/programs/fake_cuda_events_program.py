@@ -129,6 +129,17 @@ def a_later_session_has_more_luck() -> dict[str, Any]:
     return {**summary(p.trace), "later": summary(later.trace)}
 
 
+def cupti_is_refused_and_a_pause_sees_it_first() -> dict[str, Any]:
+    cuda = WorkingCuda()
+    cuda.cupti.fake_fail(b"cuptiSubscribe", 39)
+    with kg.profile(activities=["cpu", "cuda"]) as p:
+        cuda.initialise()
+        for is_on in (False, True):
+            p.toggle_collection_dynamic(is_on, ["cpu", "cuda"])
+        nested_scopes(cuda)
+    return {**summary(p.trace), "callbacks": len(observer._alive)}
+
+
 def torch_is_profiling() -> dict[str, Any]:
     cuda = WorkingCuda().initialise()
     profiler = types.ModuleType("torch.autograd.profiler")
