@@ -119,7 +119,7 @@ clean: ## remove everything that was built
 	rm -rf build dist $(VENV) $(BENCH_VENV) $(TORCH_VENV) $(ASAN_VENV) benchmarks/out demo-trace*
 
 # A persistent build folder per environment makes a rebuild incremental.
-$(INSTALLED): $(SOURCES) $(VENV)/.group-build
+$(INSTALLED): $(SOURCES) $(if $(BUILT),$(wildcard $(BUILT)/native/libkinetograph*)) $(VENV)/.group-build
 	@echo "building kinetograph into $(VENV): two to four minutes the first time"
 	$(PIP) install -q --no-build-isolation -C build-dir=build/$(notdir $(VENV)) \
 	  -C cmake.define.KINETOGRAPH_BUILT=$(abspath $(BUILT)) $(BUILD_ARGS) .
