@@ -21,13 +21,13 @@ bool finds_nothing_at_once(Buffers& buffers) {
 }  // namespace
 
 TEST(who_is_woken_before_he_waits_does_not_wait) {
-    Buffers buffers;
+    static Buffers buffers;  // for ever, as in the collector: it frees nothing
     buffers.wake();
     CHECK(finds_nothing_at_once(buffers));
 }
 
 TEST(who_is_woken_while_he_decodes_does_not_wait_afterwards) {
-    Buffers buffers;
+    static Buffers buffers;  // for ever, as in the collector: it frees nothing
     buffers.complete(buffers.request(), Buffers::buffer_bytes, 8);
     buffers.wake();
     const Buffers::Filled filled = buffers.take(long_ms);
@@ -37,7 +37,7 @@ TEST(who_is_woken_while_he_decodes_does_not_wait_afterwards) {
 }
 
 TEST(a_buffer_of_another_tool_is_not_ours_although_it_lies_where_ours_was) {
-    Buffers buffers;
+    static Buffers buffers;  // for ever, as in the collector: it frees nothing
     uint8_t* const ours = buffers.request();
     buffers.complete(ours, Buffers::buffer_bytes / 16, 8);
     CHECK(buffers.take_foreign());

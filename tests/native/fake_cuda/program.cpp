@@ -27,6 +27,14 @@ std::vector<std::vector<uint8_t>> held;
 std::map<uint32_t, size_t> unknown_sizes;
 std::unordered_set<std::string> names;  // as long-lived as CUPTI's
 
+// The other tool's buffers that it has not got back.
+struct LentBuffers {
+    ~LentBuffers() {
+        for (uint8_t* each : all) free(each);
+    }
+    std::unordered_set<uint8_t*> all;
+} other_tools;
+
 size_t bytes_of(uint32_t kind) {
     const auto unknown = unknown_sizes.find(kind);
     if (unknown != unknown_sizes.end()) return unknown->second;
@@ -131,10 +139,12 @@ void request_of_other_tool(uint8_t** data, size_t* bytes, size_t* most) {
     *bytes = 1 << 16;
     *data = static_cast<uint8_t*>(calloc(1, *bytes));
     *most = 0;
+    other_tools.all.insert(*data);
 }
 
 // It frees what it is given, ours too, which CUPTI had when it came.
 void complete_of_other_tool(CUcontext, uint32_t, uint8_t* data, size_t, size_t) {
+    other_tools.all.erase(data);
     free(data);
 }
 
