@@ -73,3 +73,10 @@ add_library(kinetograph_trace STATIC
   format/perfetto_sequence.cpp format/perfetto_values.cpp format/perfetto_places.cpp format/perfetto_links.cpp
   format/perfetto_packet_reader.cpp format/perfetto_reader.cpp format/folded.cpp)
 target_link_libraries(kinetograph_trace PUBLIC kinetograph)
+# Two such builds are most of what CI compiles. Elsewhere each file has to include what it needs.
+if(KINETOGRAPH_SANITIZE)
+  foreach(library kinetograph kinetograph_trace)
+    target_precompile_headers(${library} PRIVATE <algorithm> <atomic> <condition_variable> <functional> <map> <memory>
+                              <mutex> <optional> <stdexcept> <string> <string_view> <thread> <unordered_map> <vector>)
+  endforeach()
+endif()
