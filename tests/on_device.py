@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import kinetograph as kg
 
 BOTH = ["cpu", "cuda"]
@@ -26,3 +28,17 @@ def captured_graph(torch: Any, x: Any) -> Any:
         for _ in range(5):
             x.add_(1)
     return graph
+
+
+def torch_where_granted(**options: Any) -> Any:
+    """PyTorch, where a profile with these options may be had: counters need a permission."""
+    import torch
+
+    x = torch.ones(8, device="cuda")
+    torch.cuda.synchronize()
+    try:
+        with kg.profile(**options):
+            x.add_(1)
+    except kg.NotAvailable as error:
+        pytest.skip(str(error))
+    return torch

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.on_device import BOTH, notes
+from tests.on_device import BOTH, notes, torch_where_granted
 
 import kinetograph as kg
 
@@ -37,17 +37,7 @@ torch.cuda.synchronize()
 
 @pytest.fixture(scope="module")
 def torch() -> Any:
-    import torch
-
-    torch.cuda.init()
-    x = torch.ones(8, device="cuda")
-    torch.cuda.synchronize()
-    try:
-        with kg.profile(activities=BOTH, experimental_config=metrics(INSTRUCTIONS, per_kernel=True)):
-            x.add_(1)
-    except kg.NotAvailable as error:
-        pytest.skip(str(error))
-    return torch
+    return torch_where_granted(activities=BOTH, experimental_config=metrics(INSTRUCTIONS, per_kernel=True))
 
 
 @pytest.fixture

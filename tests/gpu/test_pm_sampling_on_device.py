@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.on_device import kernels, notes
+from tests.on_device import kernels, notes, torch_where_granted
 
 import kinetograph as kg
 
@@ -41,17 +41,7 @@ def between(trace: kg.Trace, metric: str, start_ns: int, end_ns: int) -> list[fl
 
 @pytest.fixture(scope="module")
 def torch() -> Any:
-    import torch
-
-    torch.cuda.init()
-    x = torch.ones(8, device="cuda")
-    torch.cuda.synchronize()
-    try:
-        with kg.profile(**options(ACTIVE)):
-            x.add_(1)
-    except kg.NotAvailable as error:
-        pytest.skip(str(error))
-    return torch
+    return torch_where_granted(**options(ACTIVE))
 
 
 @pytest.fixture(scope="module")
