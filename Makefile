@@ -38,8 +38,9 @@ build: $(INSTALLED) ## create the environment, build and install
 demo: $(INSTALLED) ## profile a small program and show its summary
 	$(BIN)/kinetograph demo -o demo-trace.json.gz
 
+# What the native tests have built serves the first install; one that is there has a build folder of its own.
 test: native-test ## all tests
-	$(MAKE) pytest BUILT=$(or $(BUILT),build/native)
+	$(MAKE) pytest $(if $(BUILT)$(wildcard $(INSTALLED)),,BUILT=build/native)
 
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
