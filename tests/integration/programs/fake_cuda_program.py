@@ -188,22 +188,6 @@ def the_driver_does_not_wait() -> dict[str, Any]:
     return summary(p.trace)
 
 
-def stops_at_once() -> dict[str, Any]:
-    import time
-
-    import kinetograph as kg
-
-    cuda = Cuda().initialise()
-    seconds = []
-    for _ in range(200):
-        with kg.profile(activities=["cuda"]):
-            cuda.cupti.fake_begin_capture()
-            begin = time.monotonic()
-        seconds.append(time.monotonic() - begin)
-        cuda.cupti.fake_end_capture()
-    return {"slow": sum(second > 0.9 for second in seconds)}
-
-
 def sessions_one_after_the_other() -> dict[str, Any]:
     import kinetograph as kg
 
