@@ -1,6 +1,5 @@
 // The pool's own thread, which makes memory ready before the program's threads come to it.
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/quiet_thread.h"
 #include "record/memory.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -56,9 +56,7 @@ void SlabPool::wake_keeper() {
         return;
     }
     if (is_forking_) return;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for this thread
+    const base::AllSignalsBlocked blocked;  // the program's signals are not for this thread
     try {
         std::thread(&SlabPool::keeper_loop, this, keeper_generation_).detach();
         keeper_runs_ = true;
@@ -67,7 +65,6 @@ void SlabPool::wake_keeper() {
         // No thread to be had, or no memory for one: pages are faulted in by the program's threads instead.
         // Slower, not wrong.
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void SlabPool::keeper_loop(uint64_t generation) {
