@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from itertools import pairwise
@@ -19,6 +21,23 @@ ACTIVE = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed"
 MEMORY = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
 BUSY = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 INTERVAL_NS = 100_000
+
+# {end} is how the program ends, with the session and its sampling still open.
+ENDS_WHILE_SAMPLED = """
+import os, sys, time
+import torch
+import kinetograph as kg
+matrix = torch.ones(2048, 2048, device="cuda")
+kg.profile(
+    activities=["cpu", "cuda"],
+    experimental_config=kg.ExperimentalConfig(pm_sampling_metrics=[{metric!r}]),
+    recording=kg.RecordOptions(path="trace.json"),
+).start()
+end = time.monotonic() + 0.3
+while time.monotonic() < end:
+    torch.mm(matrix, matrix)
+{end}
+"""
 
 
 def options(*metrics: str, interval_ns: int = INTERVAL_NS) -> dict[str, Any]:
@@ -281,3 +300,25 @@ def test_wrong_names_and_too_many_passes_are_told(torch: Any) -> None:
     with kg.profile(**options(ACTIVE)) as p:
         time.sleep(0.05)
     assert len(counters(p.trace, ACTIVE)) > 100, notes(p.trace)
+
+
+@pytest.mark.parametrize(("end", "status"), [("sys.exit(3)", 3), ("raise ValueError", 1), ("pass", 0)])
+def test_a_program_that_ends_while_sampled_leaves_its_trace(
+    torch: Any, tmp_path: Path, end: str, status: int
+) -> None:
+    program = ENDS_WHILE_SAMPLED.format(metric=ACTIVE, end=end)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == status, done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    assert len(counters(trace, ACTIVE)) > 1000, notes(trace)
+    assert kernels(trace)
+
+
+def test_a_program_that_leaves_at_once_while_sampled_is_not_kept(torch: Any, tmp_path: Path) -> None:
+    program = ENDS_WHILE_SAMPLED.format(metric=ACTIVE, end="os._exit(4)")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stderr) == (4, "")
