@@ -61,7 +61,7 @@ add_library(kinetograph_trace STATIC
   trace/column.cpp trace/strings.cpp trace/trace.cpp trace/track_index.cpp trace/builder.cpp trace/row_writer.cpp
   trace/device_rows.cpp trace/pause_rows.cpp trace/build_notes.cpp trace/samples.cpp
   trace/told_rows.cpp trace/running_lanes.cpp trace/device_memory.cpp trace/graph_launches.cpp trace/timed_scopes.cpp
-  trace/launches.cpp trace/device_links.cpp
+  trace/launches.cpp trace/device_links.cpp trace/ranges.cpp
   trace/start_order.cpp
   trace/nesting.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp
   trace/averages.cpp trace/call_depth.cpp trace/call_tree.cpp trace/join.cpp trace/merge.cpp
@@ -80,3 +80,23 @@ if(KINETOGRAPH_SANITIZE)
                               <mutex> <optional> <stdexcept> <string> <string_view> <thread> <unordered_map> <vector>)
   endforeach()
 endif()
+
+# What other people's annotations reach us by: loaded by whoever annotates, also where there is no Python. It records
+# through the C table only. The headers are those of NVIDIA's wheel, or of a toolkit.
+if(KINETOGRAPH_NVTX)
+  find_path(KINETOGRAPH_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h
+            HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+endif()
+add_library(kinetograph_annotations SHARED
+  inject/itt.cpp inject/itt_names.cpp inject/itt_counters.cpp
+  inject/domain.cpp inject/names.cpp inject/nested_ranges.cpp inject/events.cpp inject/text.cpp inject/process.cpp)
+if(KINETOGRAPH_NVTX AND KINETOGRAPH_NVTX_INCLUDE)
+  target_sources(kinetograph_annotations PRIVATE
+    inject/nvtx.cpp inject/nvtx_extensions.cpp inject/nvtx_schemas.cpp inject/nvtx_payload.cpp inject/nvtx_counters.cpp)
+  target_include_directories(kinetograph_annotations SYSTEM PRIVATE ${KINETOGRAPH_NVTX_INCLUDE})
+else()
+  message(STATUS "the headers of NVTX were not found: annotations by it will not be recorded")
+endif()
+target_link_libraries(kinetograph_annotations PRIVATE kinetograph ${CMAKE_DL_LIBS})
+target_link_options(kinetograph_annotations PRIVATE -Wl,-z,nodelete)
+set_target_properties(kinetograph_annotations PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)

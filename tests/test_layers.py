@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "record": {"base", "include"},
     "collect": {"base", "record", "include"},
     "emit": {"base", "record", "include"},
+    "inject": {"base/json_members.h", "include"},
     "trace": {"base", *DATA_OF_RECORD},
     "format": {"base", *DATA_OF_RECORD, "trace"},
     "intra_kernel": {"base", *DATA_OF_RECORD, "trace"},

@@ -33,6 +33,8 @@ public:
     uint32_t intern_for_ever(std::string_view text);
     // Empty for an id that is not (or no longer) known. The view lives until the strings are forgotten.
     std::string_view lookup(uint32_t id) const;
+    // For those who cannot ask: smaller ids are no longer known.
+    const std::atomic<uint32_t>& oldest_valid() const noexcept { return first_valid_; }
     bool is_valid(uint32_t id) const noexcept { return id >= first_valid_.load(std::memory_order_relaxed); }
 
     // Drops all strings if `nobody_needs_them`, which is asked under the table's lock.

@@ -36,9 +36,11 @@ uint32_t intern(const char* text, size_t bytes) noexcept {
     }
 }
 
-void begin(uint32_t name, uint8_t category, uint8_t scope) noexcept {
-    if (ThreadBuffer* thread = listening_thread())
-        begin_scope(*thread, running_lane(*thread), name, open_meta(Category(category), RecordScope(scope)));
+int begin(uint32_t name, uint8_t category, uint8_t scope) noexcept {
+    ThreadBuffer* thread = listening_thread();
+    if (!thread) return 0;
+    begin_scope(*thread, running_lane(*thread), name, open_meta(Category(category), RecordScope(scope)));
+    return 1;
 }
 
 void end(uint32_t name) noexcept {
@@ -47,33 +49,76 @@ void end(uint32_t name) noexcept {
         end_scope(*thread, lane_that_has(*thread, name), name, now);
 }
 
-void append_event(const kinetograph_event& event, RecordKind kind) {
+void end_with(uint32_t name, const char* args, size_t args_bytes) noexcept {
+    const uint64_t now = base::ticks();
+    if (ThreadBuffer* thread = listening_thread())
+        end_out_of_order(*thread, lane_that_has(*thread, name), name, now, args, args ? args_bytes : 0);
+}
+
+uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
+    try {
+        std::string text;
+        text.reserve(domain_bytes + 1 + bytes);
+        if (domain) text.append(domain, domain_bytes);
+        text += domain_separator;
+        if (name) text.append(name, bytes);
+        return Recorder::instance().intern(text);
+    } catch (...) {
+        return no_name;
+    }
+}
+
+uint32_t intern_text(const char* text, size_t bytes) noexcept {
+    if (!text) return no_name;
+    try {
+        return Recorder::instance().intern({text, bytes});
+    } catch (...) {
+        return no_name;
+    }
+}
+
+void note(const char* kind, const char* text, uint32_t count) noexcept {
+    ThreadBuffer* thread = listening_thread();
+    if (!thread || !kind || !text) return;
+    try {
+        tell_note(*thread, kind, text, count);
+    } catch (...) {
+        count_loss(*thread, &LossCounts::dropped);
+    }
+}
+
+void append_event(const kinetograph_event& event, RecordKind kind, uint64_t end) {
     ThreadBuffer* thread = listening_thread();
     if (!thread) return;
-    const Record record{event.start_ticks,
-                        kind == RecordKind::span ? event.end_ticks : event.start_ticks,
-                        event.name,
-                        kind,
-                        event.category,
-                        event.scope,
-                        event.flags,
-                        thread->lane->number,
-                        0,
-                        event.correlation};
+    const Record record{event.start_ticks, end,         event.name,           kind, event.category,
+                        event.scope,       event.flags, thread->lane->number, 0,    event.correlation};
     append_with_payload(*thread, record, nullptr, event.args, event.args ? event.args_bytes : 0);
 }
 
 void span(const kinetograph_event* event) noexcept {
-    if (event) append_event(*event, RecordKind::span);
+    if (event) append_event(*event, RecordKind::span, event->end_ticks);
 }
 void instant(const kinetograph_event* event) noexcept {
-    if (event) append_event(*event, RecordKind::instant);
+    if (event) append_event(*event, RecordKind::instant, event->start_ticks);
+}
+void range_begin(uint64_t id, const kinetograph_event* event) noexcept {
+    if (event) append_event(*event, RecordKind::range_begin, id);
+}
+void range_end(uint64_t id, const kinetograph_event* event) noexcept {
+    if (event) append_event(*event, RecordKind::range_end, id);
+}
+
+void append_counter(uint32_t name, Category category, double value) {
+    if (ThreadBuffer* thread = listening_thread())
+        append(*thread, {base::ticks(), std::bit_cast<uint64_t>(value), name, RecordKind::counter,
+                         uint8_t(category), 0, 0, 0, 0, 0});
 }
 
 void counter(uint32_t name, double value) noexcept {
-    if (ThreadBuffer* thread = listening_thread())
-        append(*thread, {base::ticks(), std::bit_cast<uint64_t>(value), name, RecordKind::counter,
-                         uint8_t(Category::counter), 0, 0, 0, 0, 0});
+    append_counter(name, Category::counter, value);
+}
+void annotation_counter(uint32_t name, double value) noexcept {
+    append_counter(name, Category::annotation, value);
 }
 
 void device_span(const kinetograph_device_event* event) noexcept {
@@ -99,6 +144,23 @@ void name_thread(const char* text, size_t bytes) noexcept {
         Recorder::instance().set_thread_name({text, bytes});
     } catch (...) {
         // A name is a courtesy.
+    }
+}
+
+void name_process(const char* text, size_t bytes) noexcept {
+    if (!text) return;
+    try {
+        Recorder::instance().set_process_name({text, bytes});
+    } catch (...) {
+        // As above.
+    }
+}
+
+void process_ends() noexcept {
+    try {
+        Recorder::instance().mark_end();
+    } catch (...) {
+        // It will be said to have been killed.
     }
 }
 
@@ -143,29 +205,44 @@ int session_discard(uint64_t session) noexcept {
 }
 
 static_assert(sizeof active == sizeof(uint32_t));
+static_assert(KINETOGRAPH_ANNOTATION == uint32_t(Category::annotation));
+static_assert(KINETOGRAPH_UNFINISHED == flag_unfinished && KINETOGRAPH_ASYNC == flag_async);
 
-const kinetograph_record_table table = {
-    KINETOGRAPH_RECORD_ABI,
-    sizeof(kinetograph_record_table),
-    reinterpret_cast<const uint32_t*>(&active),
-    [] { return base::ticks(); },
-    [] { return base::read_clock_ns(CLOCK_REALTIME); },
-    intern,
-    begin,
-    end,
-    span,
-    instant,
-    counter,
-    device_span,
-    name_thread,
-    session_start,
-    session_discard,
-};
+const kinetograph_record_table& table() {
+    static const kinetograph_record_table functions = {
+        KINETOGRAPH_RECORD_ABI,
+        sizeof(kinetograph_record_table),
+        reinterpret_cast<const uint32_t*>(&active),
+        [] { return base::ticks(); },
+        [] { return base::read_clock_ns(CLOCK_REALTIME); },
+        intern,
+        begin,
+        end,
+        span,
+        instant,
+        counter,
+        device_span,
+        name_thread,
+        session_start,
+        session_discard,
+        intern_annotation,
+        reinterpret_cast<const uint32_t*>(&Recorder::instance().strings().oldest_valid()),
+        end_with,
+        annotation_counter,
+        range_begin,
+        range_end,
+        intern_text,
+        note,
+        name_process,
+        process_ends,
+    };
+    return functions;
+}
 
 }  // namespace
 
 }  // namespace kinetograph::record
 
 extern "C" const kinetograph_record_table* kinetograph_record_table_for(uint32_t version) {
-    return version == KINETOGRAPH_RECORD_ABI ? &kinetograph::record::table : nullptr;
+    return version == KINETOGRAPH_RECORD_ABI ? &kinetograph::record::table() : nullptr;
 }

@@ -27,6 +27,9 @@ enum class RecordKind : uint8_t {
     note = 14,  // name is its kind; correlation, if not 0, is a count to be summed up; the payload is text
     device_memory = 15,   // start is ticks, correlation that of the call that asked for it; DeviceMemory
     device_counter = 16,  // start is ticks, end holds the bits of a double; DeviceCounter
+    // Halves of a range that may cross others and end in another thread; `end` is the id that joins them.
+    range_begin = 17,
+    range_end = 18,  // a name, if it has one, and a payload add to those of the begin
 };
 
 // The order is also the number in Trace columns; `category_name` spells them as Kineto does.
@@ -63,6 +66,7 @@ enum class Category : uint8_t {
     intra_kernel = 29,
     mtia_workloadd = 30,
     counter = 31,
+    annotation = 32,  // of a library that others annotate through; its domain becomes the category
 };
 
 inline constexpr const char* category_names[] = {
@@ -98,6 +102,7 @@ inline constexpr const char* category_names[] = {
     "intra_kernel",
     "mtia_workloadd",
     "counter",
+    "annotation",
 };
 inline constexpr int category_count = sizeof(category_names) / sizeof(category_names[0]);
 static_assert(category_count <= 64);  // sessions choose among them by the bits of a word
@@ -151,6 +156,9 @@ static_assert(sizeof(Record) == 32);
 
 // Stands between the name of a Python call and its qualified name, where that says more.
 inline constexpr char qualified_name_separator = '\x1f';
+
+// Stands between the domain of an annotation and its name.
+inline constexpr char domain_separator = '\x1f';
 
 // The payload of an event is `payload_bytes` (u32) and then the members of a JSON object without its braces,
 // as they will stand in `args`: `"step":3,"note":"x"`. A device_span puts a DevicePlace in front.

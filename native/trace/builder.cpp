@@ -15,6 +15,7 @@
 #include "trace/event_filter.h"
 #include "trace/lane_rows.h"
 #include "trace/pause_rows.h"
+#include "trace/ranges.h"
 #include "trace/row_writer.h"
 #include "trace/running_lanes.h"
 #include "trace/samples.h"
@@ -46,6 +47,7 @@ public:
           device_rows_(recording, filter_, rows_),
           told_(recording, options, filter_, rows_, device_rows_,
                 [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
+          ranges_(filter_, rows_, [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
           samples_(recording.window,
                    {options.wanted.samples, filter_.wants_category(uint8_t(Category::python_function))},
                    [this](uint32_t name) { return filter_.wants_call(name, 0); }) {}
@@ -59,6 +61,8 @@ public:
         for (ThreadRecording& thread : recording_.threads) add_thread(thread);
         for (const auto& [tid, spans] : samples_.take_spans()) add_sampled_thread(tid, spans);
         for (const ThreadRecording* teller : tellers_) add_told(*teller);
+        needs_sort_ |= !ranges_.empty();
+        ranges_.write();
         told_.write_gathered();
         needs_sort_ |= write_pauses(recording_, next_made_up_tid_, rows_);
         if (needs_sort_) sort_events(trace_);
@@ -111,6 +115,7 @@ private:
         for_each_record(thread, [&](const Record& record) {
             Clipped clipped;
             if (filter_.wants(thread, record, clipped)) write_host_event(record, clipped);
+            if (is_half_of_a_range(record.kind)) ranges_.see(thread, record);
             if (record.kind == RecordKind::device_span) needs_sort_ |= device_rows_.write(thread, record);
             if (is_told(record.kind) && (options_.wanted.device_work || options_.wanted.timed_scopes) &&
                 (tellers_.empty() || tellers_.back() != &thread))
@@ -292,6 +297,7 @@ private:
     RowWriter rows_;
     DeviceRows device_rows_;
     ToldRows told_;
+    Ranges ranges_;
     std::vector<const ThreadRecording*> tellers_;
     Samples samples_;
     std::vector<LaneRows> lanes_;

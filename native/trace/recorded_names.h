@@ -87,6 +87,42 @@ private:
     IdCache<Entry> cache_;
 };
 
+// Annotations are recorded under their domain, a separator and their name. Without a domain they are like
+// scopes of the program's own.
+class AnnotationNames {
+public:
+    struct Entry {
+        uint32_t name = 0;
+        uint8_t category = 0;
+    };
+
+    AnnotationNames(const record::Recording& recording, Trace& trace)
+        : recording_(recording), trace_(trace) {}
+
+    const Entry& operator()(uint32_t recorded) {
+        return cache_.get(recorded, [&] { return read(recording_.names(recorded)); });
+    }
+
+private:
+    Entry read(std::string_view text) {
+        const size_t split = std::min(text.find(record::domain_separator), text.size());
+        if (split == text.size()) return {trace_.strings.intern(text), uint8_t(Category::user_annotation)};
+        return {trace_.strings.intern(text.substr(split + 1)), category_of(text.substr(0, split))};
+    }
+
+    // A domain that is called like one of Kineto's words is told from it.
+    uint8_t category_of(std::string_view domain) {
+        if (domain.empty()) return uint8_t(Category::user_annotation);
+        const uint8_t category = trace_.category_id(domain);
+        if (category >= record::category_count) return category;
+        return trace_.category_id("domain " + std::string(domain));
+    }
+
+    const record::Recording& recording_;
+    Trace& trace_;
+    IdCache<Entry> cache_;
+};
+
 // Python stacks of scopes, as the argument they become; each stack once.
 class StackArgs {
 public:

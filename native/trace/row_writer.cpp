@@ -71,12 +71,13 @@ void RowWriter::write_row(size_t row, uint32_t track, const Clipped& clipped, ui
 
 void RowWriter::write_host_event(size_t row, uint32_t track, const Record& record, const Clipped& clipped) {
     trace_.kind[row] = uint8_t(event_kind(record.kind));
-    trace_.category[row] = record.category;
     trace_.scope[row] = record.scope;
-    if (is_call(record.category))
+    if (is_call(record.category)) {
+        trace_.category[row] = record.category;
         write_call(row, track, clipped, record.name, options_.calls.lines ? record.correlation : 0);
-    else
-        write_row(row, track, clipped, names_(record.name));
+    } else {
+        write_named(row, track, clipped, record.name, record.category);
+    }
     if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
     if (record.payload != 0) write_payload(row, record, 0);
     if (record.flags & record::flag_stack)
@@ -98,7 +99,18 @@ void RowWriter::write_open_scope(size_t row, uint32_t track, const record::OpenS
     trace_.category[row] = uint8_t(scope.meta);
     trace_.scope[row] = uint8_t(scope.meta >> 8);
     if (is_call(uint8_t(scope.meta))) return write_call(row, track, clipped, scope.name, 0);
-    write_row(row, track, clipped, names_(scope.name));
+    write_named(row, track, clipped, scope.name, uint8_t(scope.meta));
+}
+
+void RowWriter::write_named(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded,
+                            uint8_t category) {
+    if (category != uint8_t(Category::annotation)) {
+        trace_.category[row] = category;
+        return write_row(row, track, clipped, names_(recorded));
+    }
+    const AnnotationNames::Entry& annotation = annotation_names_(recorded);
+    trace_.category[row] = annotation.category;
+    write_row(row, track, clipped, annotation.name);
 }
 
 // Most scopes have no other arguments, and then all with the same stack share its text.
@@ -115,6 +127,20 @@ void RowWriter::write_stack(size_t row, uint32_t stack) {
     const std::string own(trace_.args_text.data() + args.offset, args.length);
     const std::string stack_text(trace_.args_text.data() + shared.offset, shared.length);
     write_args(row, own + "," + stack_text);
+}
+
+void RowWriter::write_range(size_t row, uint32_t track, const Record& begin, const Record* end,
+                            RecordKind kind, const Clipped& clipped) {
+    trace_.kind[row] = uint8_t(event_kind(kind));
+    trace_.scope[row] = begin.scope;
+    const uint32_t name = end && end->name != 0 ? end->name : begin.name;
+    write_named(row, track, clipped, name, begin.category);
+    if (begin.payload != 0) write_payload(row, begin, 0);
+    if (!end || end->payload == 0) return;
+    const std::string first(trace_.args_of(row));
+    write_payload(row, *end, 0);
+    const std::string second(trace_.args_of(row));
+    if (!first.empty() && second != first) write_args(row, first + "," + second);
 }
 
 void RowWriter::write_call(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded,

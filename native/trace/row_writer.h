@@ -23,6 +23,7 @@ public:
           trace_(trace),
           names_(recording, trace.strings),
           call_names_(recording, options.clean_members, trace),
+          annotation_names_(recording, trace),
           stack_args_(recording, options.clean_members, trace),
           shared_args_(recording, options.clean_members, trace) {}
 
@@ -37,6 +38,9 @@ public:
     void write_counter(size_t row, uint32_t track, const record::Record& record, const Clipped& clipped);
     void write_open_scope(size_t row, uint32_t track, const record::OpenScopeCopy& scope,
                           const Clipped& clipped);
+    // A range that was recorded in two halves; without an end where nobody told one.
+    void write_range(size_t row, uint32_t track, const record::Record& begin, const record::Record* end,
+                     record::RecordKind kind, const Clipped& clipped);
     // The line is where the caller stood, 0 when nobody asked.
     void write_call(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint32_t line);
     // A span that is nobody's call.
@@ -57,6 +61,8 @@ public:
 private:
     template <class Change>
     void for_each_column(Change change);
+    // What it is called, and of which category that makes it.
+    void write_named(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint8_t category);
     void write_stack(size_t row, uint32_t stack);
     void write_counter_value(size_t row, double value);
     std::span<const std::string_view> left_out_of(const record::Record& record) const;
@@ -66,6 +72,7 @@ private:
     Trace& trace_;
     NameMap names_;
     CallNames call_names_;
+    AnnotationNames annotation_names_;
     StackArgs stack_args_;
     SharedArgs shared_args_;
     size_t damaged_ = 0;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "collect/cupti/members.h"
+#include "base/json_members.h"
 
 namespace kinetograph::collect::cupti {
 
@@ -71,7 +71,7 @@ std::string collective_members(std::string_view kernel) {
     kernel = kernel.substr(0, kernel.find('('));
     const std::string_view nccls = first_word(kernel), collective = find(collectives, nccls);
     if (collective.empty()) return {};
-    Members members;
+    base::JsonMembers members;
     members.add("Collective name", collective);
     const std::string_view type =
         find(types, is_new ? first_word(rest_behind(kernel, 2)) : rest_behind(kernel, 4));

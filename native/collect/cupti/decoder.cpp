@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "collect/cupti/append_struct.h"
-#include "collect/cupti/members.h"
+#include "base/json_members.h"
 #include "collect/cupti/record_names.h"
 #include "collect/cupti/walker.h"
 #include "record/recorder.h"
@@ -117,7 +117,7 @@ void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& 
 }
 
 void RecordDecoder::add_peer_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpyPtoP4& copy) {
-    Members members;
+    base::JsonMembers members;
     members.add("fromDevice", copy.srcDeviceId).add("inDevice", copy.deviceId);
     members.add("toDevice", copy.dstDeviceId).add("fromContext", copy.srcContextId);
     members.add("inContext", copy.contextId).add("toContext", copy.dstContextId);
@@ -152,7 +152,7 @@ void RecordDecoder::add_call(ThreadBuffer& thread, const CUpti_ActivityAPI& call
         synchronizations_.fetch_add(1, std::memory_order_relaxed);
     std::string ids = external_ids_.take(call.correlationId);
     if (!(is_runtime ? wanted_.wants_runtime(call.cbid) : wanted_.wants_driver(call.cbid))) return;
-    if (!ids.empty()) ids = Members().add("cbid", call.cbid).text() + "," + ids;
+    if (!ids.empty()) ids = base::JsonMembers().add("cbid", call.cbid).text() + "," + ids;
     const auto domain = is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
     append_call(thread, is_runtime ? Category::cuda_runtime : Category::cuda_driver, call.start, call.end,
                 shapes_.call_name(domain, call.cbid), call.correlationId,
@@ -163,7 +163,7 @@ void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_Activi
     const std::string_view name = synchronization_name(sync.type);
     const int64_t stream = int32_t(sync.streamId);
     const uint32_t device = device_of(sync.contextId);
-    Members members;
+    base::JsonMembers members;
     members.add("cuda_sync_kind", name);
     if (waits_for_event(sync.type)) {
         const auto event = events_.find(uint64_t(sync.contextId) << 32 | sync.cudaEventId);
@@ -188,7 +188,7 @@ void RecordDecoder::add_event(ThreadBuffer& thread, const CUpti_ActivityCudaEven
     if (events_.size() > most_events_known) events_.clear();
     events_[uint64_t(event.contextId) << 32 | event.eventId] = {event.streamId, event.correlationId};
     if (event.deviceTimestamp == 0) return;
-    Members members;
+    base::JsonMembers members;
     members.add("event_id", event.eventId).add("stream", event.streamId).add("device", event.deviceId);
     members.add("context", event.contextId);
     append_work(thread,

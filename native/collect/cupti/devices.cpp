@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "collect/cupti/members.h"
+#include "base/json_members.h"
 
 namespace kinetograph::collect::cupti {
 
@@ -89,7 +89,7 @@ std::vector<Device> find_devices(const Driver& driver) {
 std::string properties_json(const std::vector<Device>& devices) {
     std::string json = "[";
     for (const Device& device : devices) {
-        Members members;
+        base::JsonMembers members;
         members.add("id", device.id).add("name", device.name).add("totalGlobalMem", device.memory_bytes);
         members.add("computeMajor", device.major).add("computeMinor", device.minor);
         members.add("maxThreadsPerBlock", device.max_threads_per_block);

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "collect/cupti/append_struct.h"
-#include "collect/cupti/members.h"
+#include "base/json_members.h"
 #include "collect/cupti/shapes.h"
 #include "record/recorder.h"
 
@@ -23,7 +23,7 @@ size_t number_of(const std::string& name) {
 
 // JSON knows neither infinity nor what is no number.
 std::string spelled(const std::vector<std::string>& metrics, const std::vector<double>& values) {
-    Members members;
+    base::JsonMembers members;
     for (size_t index = 0; index < metrics.size() && index < values.size(); ++index) {
         if (std::isfinite(values[index]))
             members.add(metrics[index], values[index]);

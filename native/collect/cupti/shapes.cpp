@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "collect/cupti/collectives.h"
-#include "collect/cupti/members.h"
+#include "base/json_members.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect::cupti {
@@ -46,7 +46,7 @@ LaunchShape shape_of(const KernelKey& key) {
             int(key.registers), key.static_shared, key.dynamic_shared};
 }
 
-void add_graph(Members& members, uint32_t graph, uint64_t node) {
+void add_graph(base::JsonMembers& members, uint32_t graph, uint64_t node) {
     members.add("graph id", graph).add("graph node id", node);
 }
 
@@ -119,7 +119,7 @@ uint32_t Shapes::kernel(const CUpti_ActivityKernel10& kernel, uint32_t collectiv
 
 // The keys, and their order, are Kineto's.
 std::string Shapes::spelled(const KernelKey& key) const {
-    Members members;
+    base::JsonMembers members;
     members.add("queued", 0).add("device", key.device).add("context", key.context).add("stream", key.stream);
     members.add("registers per thread", key.registers);
     members.add("shared memory", key.static_shared + key.dynamic_shared);
@@ -140,7 +140,7 @@ uint32_t Shapes::place(const PlaceKey& key) {
     const auto known = places_.find(key);
     if (known != places_.end()) return known->second;
     bound(places_);
-    Members members;
+    base::JsonMembers members;
     members.add("device", key.device).add("context", key.context).add("stream", key.stream);
     add_graph(members, key.graph, key.graph_node);
     return places_[key] = intern(members.text());
@@ -148,7 +148,7 @@ uint32_t Shapes::place(const PlaceKey& key) {
 
 uint32_t Shapes::call(uint32_t callback) {
     const auto [known, is_new] = calls_.try_emplace(callback, 0);
-    if (is_new) known->second = intern(Members().add("cbid", callback).text());
+    if (is_new) known->second = intern(base::JsonMembers().add("cbid", callback).text());
     return known->second;
 }
 

@@ -17,6 +17,12 @@ extern "C" {
 
 #define KINETOGRAPH_RECORD_ABI 1u
 
+/* The category of what intern_annotation() names. */
+#define KINETOGRAPH_ANNOTATION 32u
+/* Flags of an event: it was not over, or it may cross its neighbours. */
+#define KINETOGRAPH_UNFINISHED 1u
+#define KINETOGRAPH_ASYNC 2u
+
 /* Kinds of scope and category numbers are those of native/record/event.h; they are append-only. */
 typedef struct kinetograph_event {
     uint32_t name; /* from intern() */
@@ -67,8 +73,8 @@ typedef struct kinetograph_record_table {
     /* The id is valid for ever: for the fixed names of a program, not for texts made up as it runs. */
     uint32_t (*intern)(const char* text, size_t bytes);
 
-    /* Scopes of the calling thread. `category` and `scope` as in kinetograph_event. */
-    void (*begin)(uint32_t name, uint8_t category, uint8_t scope);
+    /* Scopes of the calling thread. `category` and `scope` as in kinetograph_event. 0: nobody follows it. */
+    int (*begin)(uint32_t name, uint8_t category, uint8_t scope);
     void (*end)(uint32_t name);
     void (*span)(const kinetograph_event* event);
     void (*instant)(const kinetograph_event* event);
@@ -80,6 +86,29 @@ typedef struct kinetograph_record_table {
      * discard ends one and throws its events away. */
     uint64_t (*session_start)(const kinetograph_session_options* options);
     int (*session_discard)(uint64_t session);
+
+    /* Annotations of a library, whose domain becomes the category of its events. Texts may be made up as the
+     * program runs: ids below *oldest_name were forgotten, so one that is kept is compared before its use.
+     * The id is that of an event of KINETOGRAPH_ANNOTATION, and of nothing else. */
+    uint32_t (*intern_annotation)(const char* domain, size_t domain_bytes, const char* name, size_t bytes);
+    const uint32_t* oldest_name;
+    /* As end(), with arguments as in kinetograph_event. */
+    void (*end_with)(uint32_t name, const char* args, size_t args_bytes);
+    void (*annotation_counter)(uint32_t name, double value);
+    /* A range that may cross others and end in any thread. The halves are joined by the id, which may be used
+     * again after its end; begun twice without one, the first was a point in time. Of the event, start_ticks
+     * is the time of the half, and the end has its name only where that replaces the first. */
+    void (*range_begin)(uint64_t id, const kinetograph_event* event);
+    void (*range_end)(uint64_t id, const kinetograph_event* event);
+    /* As intern(), for texts made up as the program runs: forgotten as those of intern_annotation(). */
+    uint32_t (*intern_text)(const char* text, size_t bytes);
+    /* A sentence for the notes of the traces of all sessions that record this thread now. With a count, those
+     * of the same text are summed up. */
+    void (*note)(const char* kind, const char* text, uint32_t count);
+    /* Of a process whose session is left to whoever started it: what it is called, and that it is about to end in
+     * good order. */
+    void (*name_process)(const char* text, size_t bytes);
+    void (*process_ends)(void);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(

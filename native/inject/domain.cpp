@@ -1,0 +1,61 @@
+#include "inject/domain.h"
+
+#include <map>
+#include <memory>
+
+#include "kinetograph/record_abi.h"
+
+namespace kinetograph::inject {
+
+namespace {
+
+constexpr std::string_view domain_of_torch = "PyTorch";
+constexpr uint8_t cpu_op = 0, function_scope = 0, user_scope = 7;
+
+}  // namespace
+
+Domain::Domain(std::string_view name)
+    : name_(name),
+      category_(name == domain_of_torch ? cpu_op : KINETOGRAPH_ANNOTATION),
+      scope_(name == domain_of_torch ? function_scope : user_scope) {}
+
+void Domain::name_category(uint32_t category, std::string_view name) {
+    std::lock_guard lock(mutex_);
+    categories_[category] = name;
+}
+
+std::string Domain::category_name(uint32_t category) const {
+    std::lock_guard lock(mutex_);
+    const auto known = categories_.find(category);
+    return known == categories_.end() ? std::string() : known->second;
+}
+
+namespace {
+
+struct Domains {
+    std::mutex mutex;
+    std::map<std::string, std::unique_ptr<Domain>, std::less<>> by_name;
+};
+
+// Never destroyed: libraries annotate while the process exits.
+Domains& domains() {
+    static Domains* all = new Domains;
+    return *all;
+}
+
+}  // namespace
+
+Domain& domain_named(std::string_view name) {
+    Domains& all = domains();
+    std::lock_guard lock(all.mutex);
+    const auto known = all.by_name.find(name);
+    if (known != all.by_name.end()) return *known->second;
+    return *all.by_name.emplace(name, std::make_unique<Domain>(name)).first->second;
+}
+
+Domain& default_domain() {
+    static Domain& domain = domain_named("");
+    return domain;
+}
+
+}  // namespace kinetograph::inject

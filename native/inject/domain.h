@@ -1,0 +1,42 @@
+// A domain of annotations: the part of a program or library that makes them.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace kinetograph::inject {
+
+class Domain {
+public:
+    explicit Domain(std::string_view name);
+
+    // The category of its events; "" for what belongs to none.
+    const std::string& name() const { return name_; }
+
+    // Of the recorder: what PyTorch annotates are its operators.
+    uint8_t category() const { return category_; }
+    uint8_t scope() const { return scope_; }
+
+    // Categories within the domain, which it numbers itself. "" where one has no name.
+    void name_category(uint32_t category, std::string_view name);
+    std::string category_name(uint32_t category) const;
+
+private:
+    const std::string name_;
+    const uint8_t category_;
+    const uint8_t scope_;
+    mutable std::mutex mutex_;
+    std::unordered_map<uint32_t, std::string> categories_;
+};
+
+// The same for the same name, and for ever: handles to it are in foreign hands.
+Domain& domain_named(std::string_view name);
+Domain& default_domain();
+
+// Events of our own, which another route has brought here already, are not recorded twice.
+inline constexpr std::string_view our_domain = "kinetograph";
+
+}  // namespace kinetograph::inject

@@ -1,0 +1,55 @@
+#include "inject/events.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "inject/record_table.h"
+
+namespace kinetograph::inject {
+
+namespace {
+
+kinetograph_event event_now(const Annotation& annotation) {
+    kinetograph_event event{};
+    event.name = annotation.name;
+    event.category = annotation.domain.category();
+    event.scope = annotation.domain.scope();
+    event.start_ticks = recorder->ticks();
+    event.args = annotation.args.data();
+    event.args_bytes = uint32_t(annotation.args.size());
+    return event;
+}
+
+}  // namespace
+
+void mark(const Annotation& annotation) {
+    const kinetograph_event event = event_now(annotation);
+    recorder->instant(&event);
+}
+
+void begin_range(uint64_t id, const Annotation& annotation) {
+    const kinetograph_event event = event_now(annotation);
+    recorder->range_begin(id, &event);
+}
+
+void end_range(uint64_t id, const Annotation& more) {
+    const kinetograph_event event = event_now(more);
+    recorder->range_end(id, &event);
+}
+
+void name_thread(int32_t tid, std::string_view name) {
+    if (tid == int32_t(syscall(SYS_gettid))) recorder->name_thread(name.data(), name.size());
+}
+
+uint64_t next_range_id() {
+    constexpr uint32_t block_bits = 20;
+    static std::atomic<uint64_t> next_block{1};
+    // A block of them per thread, so that threads do not wait for one another's cache line.
+    thread_local uint64_t next = 0;
+    if (next % (uint64_t(1) << block_bits) == 0) next = next_block.fetch_add(1) << block_bits;
+    return next++;
+}
+
+}  // namespace kinetograph::inject

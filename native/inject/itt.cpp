@@ -1,0 +1,300 @@
+// The ITT collector: every client of ITT loads us at its first call, because INTEL_LIBITTNOTIFY64 names us,
+// and hands over the list of its function pointers.
+//
+// Handlers run in whatever thread annotates, without the GIL, and let no exception out.
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "base/json_members.h"
+#include "inject/events.h"
+#include "inject/itt_counters.h"
+#include "inject/itt_names.h"
+#include "inject/itt_types.h"
+#include "inject/names.h"
+#include "inject/nested_ranges.h"
+#include "inject/process.h"
+#include "inject/record_table.h"
+#include "inject/text.h"
+
+namespace kinetograph::inject {
+
+namespace {
+
+using itt::Id;
+
+std::atomic<bool> is_paused{false};
+
+bool is_wanted() {
+    return is_listening() && !is_paused.load(std::memory_order_relaxed);
+}
+
+// Ids are the client's, and mean something within a domain. The same is never that of an NVTX range.
+uint64_t range_id(const void* domain, const Id& id) {
+    uint64_t hash = reinterpret_cast<uintptr_t>(domain) | uint64_t(1) << 63;
+    for (const unsigned long long part : id.parts) {
+        hash = (hash ^ part) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 29;
+    }
+    return hash | uint64_t(1) << 63;
+}
+
+void begin_task(const itt::Domain* handle, Id, Id, itt::String* name) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (is_wanted())
+        push_range({domain, name_of(domain, name)});
+    else
+        push_unrecorded(domain);
+} catch (...) {
+}
+
+void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) noexcept try {
+    const Domain& domain = domain_of(handle);
+    char text[32];
+    std::snprintf(text, sizeof text, "%p", function);
+    if (is_wanted())
+        push_range({domain, name_id(domain, text)});
+    else
+        push_unrecorded(domain);
+} catch (...) {
+}
+
+void end_task(const itt::Domain* domain) noexcept try { pop_range(domain_of(domain)); } catch (...) {
+}
+
+void begin_overlapped(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (is_wanted()) begin_range(range_id(&domain, id), {domain, name_of(domain, name)});
+} catch (...) {
+}
+
+void end_overlapped(const itt::Domain* handle, Id id) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (is_wanted()) end_range(range_id(&domain, id), {domain});
+} catch (...) {
+}
+
+// Frames have no name but their domain's.
+Id frame_id(const Id* id) {
+    return id ? *id : Id{};
+}
+
+void begin_frame(const itt::Domain* handle, Id* id) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (is_wanted()) begin_range(range_id(&domain, frame_id(id)), {domain, name_id(domain, "frame")});
+} catch (...) {
+}
+
+void end_frame(const itt::Domain* domain, Id* id) noexcept {
+    end_overlapped(domain, frame_id(id));
+}
+
+void mark_time(const itt::Domain* handle, Id, itt::String* name, int /*scope*/) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (is_wanted()) mark({domain, name_of(domain, name)});
+} catch (...) {
+}
+
+// Events have no domain. One that is started and not ended is a point in time.
+struct Event {
+    explicit Event(std::string_view name) : name(default_domain(), name) {}
+    RegisteredName name;
+};
+
+struct Events {
+    std::mutex mutex;
+    std::deque<Event> all;
+};
+
+Events& events() {
+    static Events& known = *new Events;
+    return known;
+}
+
+const Event* event_of(int number) {
+    Events& known = events();
+    std::lock_guard lock(known.mutex);
+    const bool is_known = number > 0 && size_t(number) <= known.all.size();
+    return is_known ? &known.all[size_t(number) - 1] : nullptr;
+}
+
+int create_event(const char* name, int length) noexcept try {
+    Events& known = events();
+    std::lock_guard lock(known.mutex);
+    known.all.emplace_back(name && length > 0 ? std::string_view(name, strnlen(name, size_t(length)))
+                                              : text_of(name));
+    return int(known.all.size());
+} catch (...) {
+    return 0;
+}
+
+// Each thread starts and ends its own.
+uint64_t event_range(int number) {
+    thread_local const char this_thread = 0;
+    return range_id(&this_thread, {{uint64_t(number), 0, 0}});
+}
+
+int start_event(int number) noexcept try {
+    const Event* event = event_of(number);
+    if (event && is_wanted()) begin_range(event_range(number), {default_domain(), event->name.id()});
+    return event ? 0 : -1;
+} catch (...) {
+    return -1;
+}
+
+int end_event(int number) noexcept try {
+    const Event* event = event_of(number);
+    if (event && is_wanted()) end_range(event_range(number), {default_domain()});
+    return event ? 0 : -1;
+} catch (...) {
+    return -1;
+}
+
+void add_metadata(const itt::Domain* domain, Id, itt::String* key, itt::Number type, size_t count,
+                  void* data) noexcept try {
+    if (!data || !is_wanted()) return;
+    describe_range(domain_of(domain),
+                   base::JsonMembers().add_json(text_of(key), itt_values(type, count, data)).text());
+} catch (...) {
+}
+
+void add_text(const itt::Domain* domain, Id, itt::String* key, const char* text, size_t length) noexcept try {
+    if (!text || !is_wanted()) return;
+    const std::string_view value =
+        length == 0 ? text_of(text) : std::string_view(text, strnlen(text, length));
+    describe_range(domain_of(domain), base::JsonMembers().add(text_of(key), value).text());
+} catch (...) {
+}
+
+void name_this_thread(const char* name) noexcept {
+    const std::string_view text = text_of(name);
+    recorder->name_thread(text.data(), text.size());
+}
+
+// What a program says with these is that it wants nothing of this recorded.
+void pause() noexcept {
+    is_paused.store(true, std::memory_order_relaxed);
+}
+void resume() noexcept {
+    is_paused.store(false, std::memory_order_relaxed);
+}
+
+itt::Domain* create_domain(const char* name) noexcept try { return itt_domain(name); } catch (...) {
+    return nullptr;
+}
+itt::String* create_string(const char* text) noexcept try { return itt_string(text); } catch (...) {
+    return nullptr;
+}
+
+IttCounter* create_typed_counter(const char* name, const char* domain, itt::Number type) noexcept try {
+    return itt_counter(name, domain, type);
+} catch (...) {
+    return nullptr;
+}
+IttCounter* create_counter(const char* name, const char* domain) noexcept {
+    return create_typed_counter(name, domain, itt::Number::u64);
+}
+IttCounter* create_counter_in(const itt::Domain* domain, const char* name, itt::Number type) noexcept {
+    return create_typed_counter(name, domain ? domain->name : nullptr, type);
+}
+
+void set_counter_value(IttCounter* counter, void* value) noexcept {
+    if (!is_paused.load(std::memory_order_relaxed)) set_counter(counter, value);
+}
+void count_named(const itt::Domain* domain, const itt::String* name, int64_t more) noexcept try {
+    add_to_counter(domain, name, more);
+} catch (...) {
+}
+
+struct Handler {
+    const char* name;
+    void* function;
+};
+
+template <class Function>
+Handler handler(const char* name, Function* function) {
+    return {name, reinterpret_cast<void*>(function)};
+}
+
+using CounterName = const itt::String*;
+using InDomain = const itt::Domain*;
+
+const Handler handlers[] = {
+    handler("__itt_domain_create", create_domain),
+    handler("__itt_string_handle_create", create_string),
+    handler("__itt_task_begin", begin_task),
+    handler("__itt_task_begin_fn", begin_task_of_function),
+    handler("__itt_task_end", end_task),
+    handler("__itt_task_begin_overlapped", begin_overlapped),
+    handler("__itt_task_end_overlapped", end_overlapped),
+    handler("__itt_region_begin", begin_overlapped),
+    handler("__itt_region_end", end_overlapped),
+    handler("__itt_frame_begin_v3", begin_frame),
+    handler("__itt_frame_end_v3", end_frame),
+    handler("__itt_marker", mark_time),
+    handler("__itt_event_create", create_event),
+    handler("__itt_event_start", start_event),
+    handler("__itt_event_end", end_event),
+    handler("__itt_metadata_add", add_metadata),
+    handler("__itt_metadata_str_add", add_text),
+    handler("__itt_thread_set_name", name_this_thread),
+    handler("__itt_pause", pause),
+    handler("__itt_resume", resume),
+    handler("__itt_counter_create", create_counter),
+    handler("__itt_counter_create_typed", create_typed_counter),
+    handler("__itt_counter_create_v3", create_counter_in),
+    handler("__itt_counter_set_value", set_counter_value),
+    handler("__itt_counter_set_value_v3", set_counter_value),
+    handler(
+        "__itt_counter_inc", +[](IttCounter* counter) { add_to_counter(counter, 1); }),
+    handler(
+        "__itt_counter_dec", +[](IttCounter* counter) { add_to_counter(counter, -1); }),
+    handler(
+        "__itt_counter_inc_delta",
+        +[](IttCounter* counter, unsigned long long by) { add_to_counter(counter, int64_t(by)); }),
+    handler(
+        "__itt_counter_dec_delta",
+        +[](IttCounter* counter, unsigned long long by) { add_to_counter(counter, -int64_t(by)); }),
+    handler(
+        "__itt_counter_inc_v3", +[](InDomain domain, CounterName name) { count_named(domain, name, 1); }),
+    handler(
+        "__itt_counter_dec_v3", +[](InDomain domain, CounterName name) { count_named(domain, name, -1); }),
+    handler(
+        "__itt_counter_inc_delta_v3", +[](InDomain domain, CounterName name,
+                                          unsigned long long by) { count_named(domain, name, int64_t(by)); }),
+    handler(
+        "__itt_counter_dec_delta_v3",
+        +[](InDomain domain, CounterName name, unsigned long long by) {
+            count_named(domain, name, -int64_t(by));
+        }),
+};
+
+void* handler_of(const char* name) {
+    for (const Handler& handler : handlers)
+        if (std::strcmp(handler.name, name) == 0) return handler.function;
+    return nullptr;
+}
+
+void bind(itt::Global& client) {
+    for (itt::Api* api = client.functions; api && api->name; ++api)
+        if (void* function = handler_of(api->name)) *api->function = function;
+    // Made before the client knew that anybody listens.
+    for (itt::Domain* domain = client.domains; domain; domain = domain->next) domain->flags = 1;
+}
+
+}  // namespace
+
+}  // namespace kinetograph::inject
+
+extern "C" __attribute__((visibility("default"))) void __itt_api_init(kinetograph::itt::Global* client,
+                                                                      int /*groups*/) {
+    using namespace kinetograph::inject;
+    if (!recorder || !client) return;
+    bind(*client);
+    take_part_in_run();
+}
+
+// Our handlers stay where they are, and so may be called until the very end.
+extern "C" __attribute__((visibility("default"))) void __itt_api_fini(kinetograph::itt::Global*) {}

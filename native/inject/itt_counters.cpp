@@ -1,0 +1,117 @@
+#include "inject/itt_counters.h"
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/json_members.h"
+#include "inject/itt_names.h"
+#include "inject/names.h"
+#include "inject/record_table.h"
+#include "inject/text.h"
+
+namespace kinetograph::inject {
+
+class IttCounter {
+public:
+    IttCounter(const Domain& domain, std::string_view name, itt::Number type)
+        : name_(domain, name), type_(type) {}
+
+    void add(int64_t more) { record(double(value_.fetch_add(more) + more)); }
+    void set(const void* value);
+
+private:
+    void record(double value) const {
+        if (is_listening()) recorder->annotation_counter(name_.id(), value);
+    }
+
+    const RegisteredName name_;
+    const itt::Number type_;
+    std::atomic<int64_t> value_{0};
+};
+
+namespace {
+
+template <class T>
+T read(const void* data, size_t index) {
+    T value;
+    std::memcpy(&value, static_cast<const char*>(data) + index * sizeof value, sizeof value);
+    return value;
+}
+
+// Calls `take` with the number, as the type it has.
+template <class Take>
+void read_number(itt::Number type, const void* data, size_t index, Take take) {
+    switch (type) {
+        case itt::Number::s64:
+            return take(read<int64_t>(data, index));
+        case itt::Number::u32:
+            return take(read<uint32_t>(data, index));
+        case itt::Number::s32:
+            return take(read<int32_t>(data, index));
+        case itt::Number::u16:
+            return take(read<uint16_t>(data, index));
+        case itt::Number::s16:
+            return take(read<int16_t>(data, index));
+        case itt::Number::f32:
+            return take(read<float>(data, index));
+        case itt::Number::f64:
+            return take(read<double>(data, index));
+        default:
+            return take(read<uint64_t>(data, index));
+    }
+}
+
+struct Counters {
+    std::mutex mutex;
+    std::map<std::pair<const Domain*, std::string>, std::unique_ptr<IttCounter>> all;
+};
+
+IttCounter& counter_named(const Domain& domain, std::string_view name, itt::Number type) {
+    static Counters& counters = *new Counters;
+    std::lock_guard lock(counters.mutex);
+    auto& counter = counters.all[{&domain, std::string(name)}];
+    if (!counter) counter = std::make_unique<IttCounter>(domain, name, type);
+    return *counter;
+}
+
+}  // namespace
+
+void IttCounter::set(const void* value) {
+    read_number(type_, value, 0, [this](auto number) {
+        value_.store(int64_t(number));
+        record(double(number));
+    });
+}
+
+IttCounter* itt_counter(const char* name, const char* domain, itt::Number type) {
+    return &counter_named(domain_named(text_of(domain)), text_of(name), type);
+}
+
+void set_counter(IttCounter* counter, const void* value) {
+    if (counter && value) counter->set(value);
+}
+
+void add_to_counter(IttCounter* counter, int64_t more) {
+    if (counter) counter->add(more);
+}
+
+void add_to_counter(const itt::Domain* domain, const itt::String* name, int64_t more) {
+    counter_named(domain_of(domain), text_of(name), itt::Number::u64).add(more);
+}
+
+std::string itt_values(itt::Number type, size_t count, const void* data) {
+    constexpr size_t most = 1024;
+    std::string values;
+    for (size_t i = 0; data && i < std::min(count, most); ++i) {
+        if (i != 0) values += ',';
+        read_number(type, data, i, [&](auto number) { base::append_json_number(values, number); });
+    }
+    return count == 1 ? values : '[' + values + ']';
+}
+
+}  // namespace kinetograph::inject

@@ -1,0 +1,28 @@
+// Ranges that a thread pushes and pops, each domain for itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "inject/domain.h"
+
+namespace kinetograph::inject {
+
+// What an annotation says of itself.
+struct Annotation {
+    const Domain& domain;
+    uint32_t name = 0;      // 0: none
+    std::string args = {};  // members of a JSON object
+};
+
+// All return how many ranges of the domain lie around this one; pop less than 0 where there was none.
+int push_range(const Annotation& annotation);
+// While nobody records: it is only counted.
+int push_unrecorded(const Domain& domain);
+int pop_range(const Domain& domain, std::string_view more_args = {});
+
+// Adds to the innermost range of the domain.
+void describe_range(const Domain& domain, std::string_view args);
+
+}  // namespace kinetograph::inject

@@ -1,0 +1,242 @@
+// The NVTX injection: every library that annotates itself with NVTX loads us at its first call, because
+// NVTX_INJECTION64_PATH names us, and hands over a table of its functions to be filled.
+//
+// Handlers run in whatever thread annotates, without the GIL, and let no exception out.
+#include <cstdio>
+#include <string>
+
+#include "base/json_members.h"
+#include "inject/events.h"
+#include "inject/names.h"
+#include "inject/nested_ranges.h"
+#include "inject/nvtx_domains.h"
+#include "inject/nvtx_payload.h"
+#include "inject/process.h"
+#include "inject/record_table.h"
+#include "inject/text.h"
+
+namespace kinetograph::inject {
+
+namespace {
+
+// Without its alpha, which nobody sets to anything that could be seen.
+std::string colour(uint32_t argb) {
+    char text[16];
+    std::snprintf(text, sizeof text, "#%06x", argb & 0xffffff);
+    return text;
+}
+
+void add_payload(const Domain& domain, const nvtxEventAttributes_t& event, base::JsonMembers& members) {
+    switch (event.payloadType) {
+        case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
+            members.add("payload", event.payload.ullValue);
+            break;
+        case NVTX_PAYLOAD_TYPE_INT64:
+            members.add("payload", event.payload.llValue);
+            break;
+        case NVTX_PAYLOAD_TYPE_DOUBLE:
+            members.add("payload", event.payload.dValue);
+            break;
+        case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
+            members.add("payload", event.payload.uiValue);
+            break;
+        case NVTX_PAYLOAD_TYPE_INT32:
+            members.add("payload", event.payload.iValue);
+            break;
+        case NVTX_PAYLOAD_TYPE_FLOAT:
+            members.add("payload", event.payload.fValue);
+            break;
+        case NVTX_PAYLOAD_TYPE_EXT: {
+            const auto* payloads = reinterpret_cast<const nvtxPayloadData_t*>(event.payload.ullValue);
+            members.add_json("payload",
+                             decode_payloads(domain, payloads, size_t(std::max(event.reserved0, 0))).json);
+            break;
+        }
+        default:
+            break;
+    }
+}
+
+std::string args_of(const Domain& domain, const nvtxEventAttributes_t& event) {
+    base::JsonMembers members;
+    if (event.category != 0) {
+        const std::string name = domain.category_name(event.category);
+        if (name.empty())
+            members.add("category", event.category);
+        else
+            members.add("category", name);
+    }
+    if (event.colorType == NVTX_COLOR_ARGB) members.add("color", colour(event.color));
+    add_payload(domain, event, members);
+    return members.text();
+}
+
+uint32_t message_of(const Domain& domain, const nvtxEventAttributes_t& event) {
+    switch (event.messageType) {
+        case NVTX_MESSAGE_TYPE_ASCII:
+            return name_id(domain, text_of(event.message.ascii));
+        case NVTX_MESSAGE_TYPE_UNICODE:
+            return name_id(domain, utf8(event.message.unicode));
+        case NVTX_MESSAGE_TYPE_REGISTERED:
+            return event.message.registered ? name_of(event.message.registered)->id() : name_id(domain, "");
+        default:
+            return name_id(domain, "");
+    }
+}
+
+Annotation annotation_of(const Domain& domain, const nvtxEventAttributes_t* event) {
+    if (!event || event->size < NVTX_EVENT_ATTRIB_STRUCT_SIZE) return {domain, name_id(domain, "")};
+    return {domain, message_of(domain, *event), args_of(domain, *event)};
+}
+
+Annotation annotation_of(const Domain& domain, const char* message) {
+    return {domain, name_id(domain, text_of(message))};
+}
+
+Annotation annotation_of(const Domain& domain, const wchar_t* message) {
+    return {domain, name_id(domain, utf8(message))};
+}
+
+// `What` is how a library says what it annotates.
+template <class What>
+void mark_in(const Domain& domain, What what) noexcept try {
+    if (is_wanted(domain)) mark(annotation_of(domain, what));
+} catch (...) {
+}
+
+template <class What>
+int push_in(const Domain& domain, What what) noexcept try {
+    return is_wanted(domain) ? push_range(annotation_of(domain, what)) : push_unrecorded(domain);
+} catch (...) {
+    return -1;
+}
+
+template <class What>
+nvtxRangeId_t start_in(const Domain& domain, What what) noexcept try {
+    const uint64_t id = next_range_id();
+    if (is_wanted(domain)) begin_range(id, annotation_of(domain, what));
+    return id;
+} catch (...) {
+    return 0;
+}
+
+int pop_in(const Domain& domain) noexcept try { return pop_range(domain); } catch (...) {
+    return -1;
+}
+
+void end_in(const Domain& domain, nvtxRangeId_t id) noexcept try {
+    if (is_wanted(domain)) end_range(id, {domain});
+} catch (...) {
+}
+
+// A null handle is that of the default domain, so that also a domain nobody could make is one.
+template <class Text>
+nvtxDomainHandle_t create_domain(Text name) noexcept try {
+    return handle_of(domain_named(utf8(name)));
+} catch (...) {
+    return nullptr;
+}
+
+template <class Text>
+nvtxStringHandle_t register_string(nvtxDomainHandle_t domain, Text text) noexcept try {
+    return handle_of(registered_name(domain_of(domain), utf8(text)));
+} catch (...) {
+    return nullptr;
+}
+
+template <class Text>
+void name_category(Domain& domain, uint32_t category, Text name) noexcept try {
+    domain.name_category(category, utf8(name));
+} catch (...) {
+}
+
+template <class Text>
+void name_os_thread(uint32_t tid, Text name) noexcept try {
+    name_thread(int32_t(tid), utf8(name));
+} catch (...) {
+}
+
+using Attributes = const nvtxEventAttributes_t*;
+
+template <class Handler>
+void set(NvtxFunctionTable table, unsigned size, unsigned id, Handler* handler) {
+    if (id < size && table[id]) *table[id] = reinterpret_cast<NvtxFunctionPointer>(handler);
+}
+
+void fill_core(NvtxFunctionTable table, unsigned size) {
+    const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
+    put(NVTX_CBID_CORE_MarkEx, +[](Attributes event) { mark_in(default_domain(), event); });
+    put(NVTX_CBID_CORE_MarkA, +[](const char* text) { mark_in(default_domain(), text); });
+    put(NVTX_CBID_CORE_MarkW, +[](const wchar_t* text) { mark_in(default_domain(), text); });
+    put(NVTX_CBID_CORE_RangeStartEx, +[](Attributes event) { return start_in(default_domain(), event); });
+    put(NVTX_CBID_CORE_RangeStartA, +[](const char* text) { return start_in(default_domain(), text); });
+    put(NVTX_CBID_CORE_RangeStartW, +[](const wchar_t* text) { return start_in(default_domain(), text); });
+    put(NVTX_CBID_CORE_RangeEnd, +[](nvtxRangeId_t id) { end_in(default_domain(), id); });
+    put(NVTX_CBID_CORE_RangePushEx, +[](Attributes event) { return push_in(default_domain(), event); });
+    put(NVTX_CBID_CORE_RangePushA, +[](const char* text) { return push_in(default_domain(), text); });
+    put(NVTX_CBID_CORE_RangePushW, +[](const wchar_t* text) { return push_in(default_domain(), text); });
+    put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(default_domain()); });
+    put(
+        NVTX_CBID_CORE_NameCategoryA,
+        +[](uint32_t category, const char* name) { name_category(default_domain(), category, name); });
+    put(
+        NVTX_CBID_CORE_NameCategoryW,
+        +[](uint32_t category, const wchar_t* name) { name_category(default_domain(), category, name); });
+    put(NVTX_CBID_CORE_NameOsThreadA, +[](uint32_t tid, const char* name) { name_os_thread(tid, name); });
+    put(NVTX_CBID_CORE_NameOsThreadW, +[](uint32_t tid, const wchar_t* name) { name_os_thread(tid, name); });
+}
+
+void fill_domains(NvtxFunctionTable table, unsigned size) {
+    const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
+    using Handle = nvtxDomainHandle_t;
+    put(
+        NVTX_CBID_CORE2_DomainMarkEx,
+        +[](Handle domain, Attributes event) { mark_in(domain_of(domain), event); });
+    put(
+        NVTX_CBID_CORE2_DomainRangeStartEx,
+        +[](Handle domain, Attributes event) { return start_in(domain_of(domain), event); });
+    put(
+        NVTX_CBID_CORE2_DomainRangeEnd,
+        +[](Handle domain, nvtxRangeId_t id) { end_in(domain_of(domain), id); });
+    put(
+        NVTX_CBID_CORE2_DomainRangePushEx,
+        +[](Handle domain, Attributes event) { return push_in(domain_of(domain), event); });
+    put(NVTX_CBID_CORE2_DomainRangePop, +[](Handle domain) { return pop_in(domain_of(domain)); });
+    put(
+        NVTX_CBID_CORE2_DomainNameCategoryA, +[](Handle domain, uint32_t category, const char* name) {
+            name_category(domain_of(domain), category, name);
+        });
+    put(
+        NVTX_CBID_CORE2_DomainNameCategoryW, +[](Handle domain, uint32_t category, const wchar_t* name) {
+            name_category(domain_of(domain), category, name);
+        });
+    put(
+        NVTX_CBID_CORE2_DomainRegisterStringA,
+        +[](Handle domain, const char* text) { return register_string(domain, text); });
+    put(
+        NVTX_CBID_CORE2_DomainRegisterStringW,
+        +[](Handle domain, const wchar_t* text) { return register_string(domain, text); });
+    put(NVTX_CBID_CORE2_DomainCreateA, +[](const char* name) { return create_domain(name); });
+    put(NVTX_CBID_CORE2_DomainCreateW, +[](const wchar_t* name) { return create_domain(name); });
+    put(NVTX_CBID_CORE2_DomainDestroy, +[](Handle) {});  // others may have made it, too
+}
+
+}  // namespace
+
+}  // namespace kinetograph::inject
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+    NvtxGetExportTableFunc_t get_export_table) {
+    using namespace kinetograph::inject;
+    const auto* callbacks =
+        recorder && get_export_table
+            ? static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS))
+            : nullptr;
+    if (!callbacks || callbacks->struct_size < sizeof *callbacks) return 0;
+    NvtxFunctionTable table = nullptr;
+    unsigned size = 0;
+    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) fill_core(table, size);
+    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) fill_domains(table, size);
+    take_part_in_run();
+    return 1;
+}

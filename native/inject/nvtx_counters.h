@@ -1,0 +1,17 @@
+// Counters of NVTX: a name, and how its values are laid out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "inject/domain.h"
+#include "inject/nvtx_headers.h"
+
+namespace kinetograph::inject {
+
+uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* counter);
+void sample_counter(const Domain& domain, uint64_t counter, double value);
+// A group of counters gives a value for each of its members.
+void sample_counter(const Domain& domain, uint64_t counter, const void* values, size_t bytes);
+
+}  // namespace kinetograph::inject

@@ -1,0 +1,396 @@
+#include "inject/nvtx_payload.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "base/json_members.h"
+#include "inject/names.h"
+#include "inject/nvtx_domains.h"
+#include "inject/nvtx_schemas.h"
+#include "inject/text.h"
+
+namespace kinetograph::inject {
+
+namespace {
+
+constexpr int deepest = 16;             // schemas within schemas; one within itself would have no end
+constexpr size_t most_elements = 1024;  // of an array; what follows is left out
+constexpr std::string_view nothing = "null";
+
+// Bytes that are there.
+struct Blob {
+    const char* data;
+    size_t size;
+
+    Blob at(size_t offset) const {
+        return offset <= size ? Blob{data + offset, size - offset} : Blob{nullptr, 0};
+    }
+    template <class T>
+    bool read(T& value) const {
+        if (size < sizeof value) return false;
+        std::memcpy(&value, data, sizeof value);
+        return true;
+    }
+};
+
+template <class T>
+bool append_number(std::string& out, Blob blob) {
+    T value;
+    if (!blob.read(value)) return false;
+    base::append_json_number(out, value);
+    return true;
+}
+
+bool append_hex(std::string& out, Blob blob, size_t bytes) {
+    if (blob.size < bytes) return false;
+    out += "\"0x";
+    char digits[3];
+    for (size_t i = bytes; i-- > 0;) {
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(blob.data[i]));
+        out += digits;
+    }
+    out += '"';
+    return true;
+}
+
+bool append_narrow_float(std::string& out, Blob blob, int exponent_bits, int fraction_bits) {
+    uint16_t bits;
+    if (!blob.read(bits)) return false;
+    const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
+    const int exponent = bits >> fraction_bits & top, fraction = bits & ((1 << fraction_bits) - 1);
+    const double part = std::ldexp(double(fraction), -fraction_bits);
+    const double size = exponent == top ? (fraction ? NAN : INFINITY)
+                        : exponent == 0 ? std::ldexp(part, 1 - bias)
+                                        : std::ldexp(1 + part, exponent - bias);
+    base::append_json_number(out, bits >> 15 ? -size : size);
+    return true;
+}
+
+bool append_character(std::string& out, char32_t c) {
+    base::append_json_string(out, c ? utf8(std::u32string_view(&c, 1)) : "");
+    return true;
+}
+
+class Decoder {
+public:
+    Decoder(const Domain& domain) : domain_(domain) {}
+
+    std::string json(const nvtxPayloadData_t& payload) {
+        if (!payload.payload) return std::string(nothing);
+        const Schema* schema = schema_of(domain_, payload.schemaId);
+        const bool is_known = payload.size != SIZE_MAX;
+        const size_t promised = schema ? schema->size : size_of_type(domain_, payload.schemaId);
+        const Blob blob{static_cast<const char*>(payload.payload), is_known ? payload.size : promised};
+        std::string out;
+        if (payload.schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_RAW)
+            append_hex(out, blob, std::min(blob.size, most_elements));
+        else
+            append_value(out, payload.schemaId, blob, 0);
+        return out.empty() ? std::string(nothing) : out;
+    }
+
+    std::string take_message() { return std::move(message_); }
+
+private:
+    void append_value(std::string& out, uint64_t type, Blob blob, int depth) {
+        const size_t before = out.size();
+        if (depth < deepest && try_append_value(out, type, blob, depth)) return;
+        out.resize(before);
+        out += nothing;
+    }
+
+    bool try_append_value(std::string& out, uint64_t type, Blob blob, int depth) {
+        if (type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) return append_simple(out, type, blob);
+        if (const Schema* schema = schema_of(domain_, type)) return append_struct(out, *schema, blob, depth);
+        if (const Enumeration* values = enumeration_of(domain_, type)) return append_enum(out, *values, blob);
+        return false;
+    }
+
+    bool append_struct(std::string& out, const Schema& schema, Blob blob, int depth) {
+        if (schema.is_alias()) return append_entry(out, schema, schema.entries[0], blob, depth), true;
+        std::string members;
+        for (const SchemaEntry& entry : schema.entries) {
+            if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR) continue;
+            std::string value;
+            append_entry(value, schema, entry, blob, depth);
+            if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE && value.size() > 2 && value[0] == '"')
+                message_ = value.substr(1, value.size() - 2);
+            if (!members.empty()) members += ',';
+            base::append_json_string(members, name_of_entry(schema, entry));
+            members += ':';
+            members += value;
+        }
+        out += '{' + members + '}';
+        return true;
+    }
+
+    static std::string name_of_entry(const Schema& schema, const SchemaEntry& entry) {
+        return entry.name.empty() ? std::to_string(&entry - schema.entries.data()) : entry.name;
+    }
+
+    void append_entry(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole,
+                      int depth) {
+        const size_t before = out.size();
+        Blob blob = whole.at(entry.offset);
+        const bool ok = blob.data && follow_pointer(out, entry, blob) &&
+                        (out.size() != before || append_entry_data(out, schema, entry, whole, blob, depth));
+        if (ok) return;
+        out.resize(before);
+        out += nothing;
+    }
+
+    // To what the program says may be read; else the address is what is shown. False for a bad one.
+    static bool follow_pointer(std::string& out, const SchemaEntry& entry, Blob& blob) {
+        if (!(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER)) return true;
+        const char* target;
+        if (!blob.read(target) || !target) return false;
+        if (!(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY)) return append_hex(out, blob, sizeof target);
+        blob = {target, SIZE_MAX - reinterpret_cast<uintptr_t>(target)};
+        return true;
+    }
+
+    bool append_entry_data(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole,
+                           Blob blob, int depth) {
+        if (is_string(entry.type)) return append_string(out, schema, entry, whole, blob);
+        const Schema* nested = schema_of(domain_, entry.type);
+        if (nested && nested->is_union())
+            return append_union(out, schema, entry, *nested, whole, blob, depth);
+        if (entry.array() == 0) return append_value(out, entry.type, blob, depth + 1), true;
+        return append_array(out, schema, entry, whole, blob, depth);
+    }
+
+    bool append_array(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole, Blob blob,
+                      int depth) {
+        const size_t one = size_of_type(domain_, entry.type);
+        size_t length;
+        if (one == 0 || !length_of(schema, entry, whole, blob, one, length)) return false;
+        out += '[';
+        for (size_t i = 0; i < std::min(length, most_elements); ++i) {
+            if (i != 0) out += ',';
+            append_value(out, entry.type, blob.at(i * one), depth + 1);
+        }
+        out += ']';
+        return true;
+    }
+
+    bool length_of(const Schema& schema, const SchemaEntry& entry, Blob whole, Blob blob, size_t one,
+                   size_t& length) const {
+        switch (entry.array()) {
+            case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE:
+                length = entry.detail;
+                return true;
+            case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX:
+                return integer_of(schema, entry.detail, whole, length) && length <= blob.size / one;
+            case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED:
+                length = length_to_zero(blob, one);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    static size_t length_to_zero(Blob blob, size_t one) {
+        size_t length = 0;
+        while (length < most_elements && (length + 1) * one <= blob.size) {
+            const char* element = blob.data + length * one;
+            if (std::all_of(element, element + one, [](char c) { return c == 0; })) break;
+            ++length;
+        }
+        return length;
+    }
+
+    bool integer_of(const Schema& schema, uint64_t index, Blob whole, size_t& value) const {
+        if (index >= schema.entries.size()) return false;
+        const SchemaEntry& entry = schema.entries[index];
+        const Blob blob = whole.at(entry.offset);
+        const size_t bytes = size_of_type(domain_, entry.type);
+        if (!blob.data || bytes == 0 || bytes > sizeof value || blob.size < bytes) return false;
+        value = 0;
+        std::memcpy(&value, blob.data, bytes);
+        return true;
+    }
+
+    bool append_union(std::string& out, const Schema& schema, const SchemaEntry& entry, const Schema& members,
+                      Blob whole, Blob blob, int depth) {
+        size_t chosen = 0;
+        if (members.kind != NVTX_PAYLOAD_SCHEMA_TYPE_UNION ||
+            !integer_of(schema, entry.detail, whole, chosen) || chosen >= members.entries.size())
+            return false;
+        append_entry(out, members, members.entries[chosen], blob, depth + 1);
+        return true;
+    }
+
+    static bool is_string(uint64_t type) {
+        return type >= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING && type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32;
+    }
+
+    bool append_string(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole,
+                       Blob blob) const {
+        size_t length = entry.detail;
+        if (entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX) {
+            if (!integer_of(schema, entry.detail, whole, length)) return false;
+        } else if (length == 0 && !(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) && entry.array() == 0) {
+            const char* target;  // a char* of the program's
+            if (!blob.read(target) || !target) return false;
+            blob = {target, SIZE_MAX - reinterpret_cast<uintptr_t>(target)};
+            length = SIZE_MAX;
+        } else if (length == 0) {
+            length = SIZE_MAX;
+        }
+        base::append_json_string(out, text_in(entry.type, blob, length));
+        return true;
+    }
+
+    // Up to its zero or `length` characters.
+    static std::string text_in(uint64_t type, Blob blob, size_t length) {
+        if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16) return utf8(characters<char16_t>(blob, length));
+        if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32) return utf8(characters<char32_t>(blob, length));
+        return characters<char>(blob, length);
+    }
+
+    template <class Character>
+    static std::basic_string<Character> characters(Blob blob, size_t length) {
+        constexpr size_t longest = 4096;
+        std::basic_string<Character> text;
+        Character c;
+        while (text.size() < std::min(length, longest) && blob.at(text.size() * sizeof c).read(c) && c != 0)
+            text += c;
+        return text;
+    }
+
+    bool append_enum(std::string& out, const Enumeration& enumeration, Blob blob) const {
+        uint64_t value = 0;
+        if (enumeration.size > sizeof value || blob.size < enumeration.size) return false;
+        std::memcpy(&value, blob.data, enumeration.size);
+        std::string flags;
+        for (const Enumeration::Value& known : enumeration.values) {
+            if (known.value == value) return base::append_json_string(out, known.name), true;
+            if (known.is_flag && known.value != 0 && (value & known.value) == known.value)
+                flags += (flags.empty() ? "" : " | ") + known.name;
+        }
+        if (flags.empty())
+            base::append_json_number(out, value);
+        else
+            base::append_json_string(out, flags);
+        return true;
+    }
+
+    bool append_simple(std::string& out, uint64_t type, Blob blob) const {
+        switch (type) {
+            case NVTX_PAYLOAD_ENTRY_TYPE_CHAR:
+            case NVTX_PAYLOAD_ENTRY_TYPE_CHAR8: {
+                unsigned char c;
+                return blob.read(c) && append_character(out, c);
+            }
+            case NVTX_PAYLOAD_ENTRY_TYPE_CHAR16: {
+                char16_t c;
+                return blob.read(c) && append_character(out, c);
+            }
+            case NVTX_PAYLOAD_ENTRY_TYPE_WCHAR:
+            case NVTX_PAYLOAD_ENTRY_TYPE_CHAR32: {
+                char32_t c;
+                return blob.read(c) && append_character(out, c);
+            }
+            case NVTX_PAYLOAD_ENTRY_TYPE_UCHAR:
+            case NVTX_PAYLOAD_ENTRY_TYPE_UINT8:
+            case NVTX_PAYLOAD_ENTRY_TYPE_BYTE:
+                return append_number<uint8_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_INT8:
+                return append_number<int8_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_SHORT:
+            case NVTX_PAYLOAD_ENTRY_TYPE_INT16:
+                return append_number<int16_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_USHORT:
+            case NVTX_PAYLOAD_ENTRY_TYPE_UINT16:
+                return append_number<uint16_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_INT:
+            case NVTX_PAYLOAD_ENTRY_TYPE_INT32:
+                return append_number<int32_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_UINT:
+            case NVTX_PAYLOAD_ENTRY_TYPE_UINT32:
+            case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT32:
+            case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT32:
+                return append_number<uint32_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_LONG:
+                return append_number<long>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_ULONG:
+                return append_number<unsigned long>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_LONGLONG:
+            case NVTX_PAYLOAD_ENTRY_TYPE_INT64:
+                return append_number<int64_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_ULONGLONG:
+            case NVTX_PAYLOAD_ENTRY_TYPE_UINT64:
+            case NVTX_PAYLOAD_ENTRY_TYPE_SCOPE_ID:
+            case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT64:
+            case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT64:
+                return append_number<uint64_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_SIZE:
+                return append_number<size_t>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT:
+            case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT32:
+            case NVTX_PAYLOAD_ENTRY_TYPE_TF32:
+                return append_number<float>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE:
+            case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT64:
+                return append_number<double>(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_LONGDOUBLE: {
+                long double value;
+                return blob.read(value) && (base::append_json_number(out, double(value)), true);
+            }
+            case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
+                return append_narrow_float(out, blob, 5, 10);
+            case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
+                return append_narrow_float(out, blob, 8, 7);
+            case NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS:
+            case NVTX_PAYLOAD_ENTRY_TYPE_INT128:
+            case NVTX_PAYLOAD_ENTRY_TYPE_UINT128:
+            case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT128:
+            case NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB:
+                return append_hex(out, blob, size_of_type(domain_, type));
+            case NVTX_PAYLOAD_ENTRY_TYPE_CATEGORY:
+                return append_category(out, blob);
+            case NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE: {
+                nvtxStringHandle_t handle;
+                if (!blob.read(handle) || !handle) return false;
+                base::append_json_string(out, name_of(handle)->text());
+                return true;
+            }
+            default:
+                return false;
+        }
+    }
+
+    bool append_category(std::string& out, Blob blob) const {
+        uint32_t category;
+        if (!blob.read(category)) return false;
+        const std::string name = domain_.category_name(category);
+        if (name.empty())
+            base::append_json_number(out, category);
+        else
+            base::append_json_string(out, name);
+        return true;
+    }
+
+    const Domain& domain_;
+    std::string message_;
+};
+
+}  // namespace
+
+DecodedPayload decode_payloads(const Domain& domain, const nvtxPayloadData_t* payloads, size_t count) {
+    Decoder decoder(domain);
+    std::string values;
+    size_t shown = 0;
+    for (size_t i = 0; payloads && i < std::min(count, most_elements); ++i) {
+        if (payloads[i].schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) continue;
+        if (shown++ != 0) values += ',';
+        values += decoder.json(payloads[i]);
+    }
+    return {shown == 1 ? values : '[' + values + ']', decoder.take_message()};
+}
+
+}  // namespace kinetograph::inject

@@ -1,0 +1,189 @@
+#include "inject/nvtx_schemas.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "inject/text.h"
+
+namespace kinetograph::inject {
+
+namespace {
+
+struct Registered {
+    std::mutex mutex;
+    std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Schema>> schemas;
+    std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Enumeration>> enumerations;
+    uint64_t next_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
+};
+
+// Never destroyed: payloads come while the process exits.
+Registered& registered() {
+    static Registered& all = *new Registered;
+    return all;
+}
+
+bool is_embedded_string(const SchemaEntry& entry) {
+    return entry.type >= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING &&
+           entry.type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 && entry.detail > 0 &&
+           (entry.array() == 0 || entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE);
+}
+
+size_t character_size(uint64_t type) {
+    return type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16   ? 2
+           : type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 ? 4
+                                                           : 1;
+}
+
+// Of the whole entry within its struct; 0 where that depends on the data.
+size_t size_of_entry(const Domain& domain, const SchemaEntry& entry) {
+    if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) return sizeof(void*);
+    if (is_embedded_string(entry)) return entry.detail * character_size(entry.type);
+    const size_t one = size_of_type(domain, entry.type);
+    if (entry.array() == 0) return one;
+    return entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE ? one * entry.detail : 0;
+}
+
+size_t align_of_entry(const Domain& domain, const SchemaEntry& entry) {
+    if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) return alignof(void*);
+    if (is_embedded_string(entry)) return character_size(entry.type);
+    return align_of_type(domain, entry.type);
+}
+
+// Where an entry lies that does not say so: behind the one before it, as a compiler would put it.
+void lay_out(const Domain& domain, Schema& schema, size_t packing) {
+    size_t end = 0;
+    for (SchemaEntry& entry : schema.entries) {
+        size_t align = std::max<size_t>(align_of_entry(domain, entry), 1);
+        if (packing != 0) align = std::min(align, packing);
+        schema.align = std::max(schema.align, align);
+        if (entry.offset == 0 && !schema.is_union()) entry.offset = (end + align - 1) / align * align;
+        end = std::max<size_t>(end, entry.offset + size_of_entry(domain, entry));
+    }
+    if (schema.size == 0) schema.size = (end + schema.align - 1) / schema.align * schema.align;
+}
+
+}  // namespace
+
+uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* attributes) {
+    const uint64_t mask = attributes ? attributes->fieldMask : 0;
+    if (!(mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES) || !attributes->entries) return 0;
+    auto schema = std::make_unique<Schema>();
+    if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) schema->name = text_of(attributes->name);
+    if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) schema->kind = attributes->type;
+    for (size_t i = 0; i < attributes->numEntries; ++i) {
+        const nvtxPayloadSchemaEntry_t& entry = attributes->entries[i];
+        schema->entries.push_back({entry.flags, entry.type, std::string(text_of(entry.name)),
+                                   entry.arrayOrUnionDetail, entry.offset});
+    }
+    if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) schema->size = attributes->payloadStaticSize;
+    lay_out(domain, *schema, mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT ? attributes->packAlign : 0);
+    Registered& all = registered();
+    std::lock_guard lock(all.mutex);
+    const bool has_id = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
+    const uint64_t id = has_id ? attributes->schemaId : all.next_id++;
+    all.schemas.try_emplace({&domain, id}, std::move(schema));
+    return id;
+}
+
+uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attributes) {
+    const uint64_t mask = attributes ? attributes->fieldMask : 0;
+    if (!(mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES) || !attributes->entries) return 0;
+    auto enumeration = std::make_unique<Enumeration>();
+    for (size_t i = 0; i < attributes->numEntries; ++i) {
+        const nvtxPayloadEnum_t& entry = attributes->entries[i];
+        enumeration->values.push_back({std::string(text_of(entry.name)), entry.value, entry.isFlag != 0});
+    }
+    enumeration->size = mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE ? attributes->sizeOfEnum : sizeof(int);
+    Registered& all = registered();
+    std::lock_guard lock(all.mutex);
+    const bool has_id = (mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
+    const uint64_t id = has_id ? attributes->schemaId : all.next_id++;
+    all.enumerations.try_emplace({&domain, id}, std::move(enumeration));
+    return id;
+}
+
+const Schema* schema_of(const Domain& domain, uint64_t id) {
+    Registered& all = registered();
+    std::lock_guard lock(all.mutex);
+    const auto known = all.schemas.find({&domain, id});
+    return known == all.schemas.end() ? nullptr : known->second.get();
+}
+
+const Enumeration* enumeration_of(const Domain& domain, uint64_t id) {
+    Registered& all = registered();
+    std::lock_guard lock(all.mutex);
+    const auto known = all.enumerations.find({&domain, id});
+    return known == all.enumerations.end() ? nullptr : known->second.get();
+}
+
+size_t size_of_type(const Domain& domain, uint64_t type) {
+    static constexpr unsigned char sizes[] = {0,
+                                              1,
+                                              1,
+                                              2,
+                                              2,
+                                              4,
+                                              4,
+                                              sizeof(long),
+                                              sizeof(long),
+                                              8,
+                                              8,
+                                              1,
+                                              1,
+                                              2,
+                                              2,
+                                              4,
+                                              4,
+                                              8,
+                                              8,
+                                              4,
+                                              8,
+                                              sizeof(long double),
+                                              sizeof(size_t),
+                                              sizeof(void*),
+                                              sizeof(wchar_t),
+                                              1,
+                                              2,
+                                              4};
+    static_assert(sizeof sizes == NVTX_PAYLOAD_ENTRY_TYPE_INFO_ARRAY_SIZE);
+    if (type < sizeof sizes) return sizes[type];
+    switch (type) {
+        case NVTX_PAYLOAD_ENTRY_TYPE_BYTE:
+            return 1;
+        case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
+        case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
+            return 2;
+        case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT32:
+        case NVTX_PAYLOAD_ENTRY_TYPE_TF32:
+        case NVTX_PAYLOAD_ENTRY_TYPE_CATEGORY:
+        case NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB:
+        case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT32:
+        case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT32:
+            return 4;
+        case NVTX_PAYLOAD_ENTRY_TYPE_INT128:
+        case NVTX_PAYLOAD_ENTRY_TYPE_UINT128:
+        case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT128:
+            return 16;
+        case NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR:
+            return 0;
+        default:
+            break;
+    }
+    if (type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START)
+        return 8;  // scopes, longer ids, strings and their handles
+    if (const Schema* schema = schema_of(domain, type)) return schema->size;
+    const Enumeration* enumeration = enumeration_of(domain, type);
+    return enumeration ? enumeration->size : 0;
+}
+
+size_t align_of_type(const Domain& domain, uint64_t type) {
+    if (type >= NVTX_PAYLOAD_SCHEMA_ID_STATIC_START)
+        if (const Schema* schema = schema_of(domain, type)) return schema->align;
+    return size_of_type(domain, type);
+}
+
+}  // namespace kinetograph::inject

@@ -1,0 +1,64 @@
+// Schemas of payloads, as they were registered.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inject/domain.h"
+#include "inject/nvtx_headers.h"
+
+namespace kinetograph::inject {
+
+struct SchemaEntry {
+    uint64_t flags;
+    uint64_t type;
+    std::string name;
+    uint64_t detail;  // length of an array or string, or which entry has it
+    uint64_t offset;
+
+    uint64_t array() const { return flags & array_mask; }
+    static constexpr uint64_t array_mask = 7 << 4;
+};
+
+struct Schema {
+    std::string name;
+    uint64_t kind = 0;
+    std::vector<SchemaEntry> entries;
+    size_t size = 0;  // of one, where that is known beforehand
+    size_t align = 1;
+
+    // A value under another id, as numpy's types are registered: it has no name, nor has what is in it.
+    bool is_alias() const {
+        return name.empty() && entries.size() == 1 &&
+               (entries[0].name.empty() || entries[0].type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START);
+    }
+    bool is_union() const {
+        return kind == NVTX_PAYLOAD_SCHEMA_TYPE_UNION ||
+               kind == NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR;
+    }
+};
+
+struct Enumeration {
+    struct Value {
+        std::string name;
+        uint64_t value;
+        bool is_flag;
+    };
+    std::vector<Value> values;
+    size_t size = 0;
+};
+
+uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* schema);
+uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* enumeration);
+
+// nullptr for what was not registered. They live for ever.
+const Schema* schema_of(const Domain& domain, uint64_t id);
+const Enumeration* enumeration_of(const Domain& domain, uint64_t id);
+
+// Of one value; 0 where its length is not known beforehand.
+size_t size_of_type(const Domain& domain, uint64_t type);
+size_t align_of_type(const Domain& domain, uint64_t type);
+
+}  // namespace kinetograph::inject
