@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/mapped_library.h"
 #include "bind/gil.h"
 #include "collect/cupti/collector.h"
 #include "collect/cupti/metrics.h"
@@ -111,6 +112,9 @@ void bind_cuda(nb::module_& module) {
     module.def("pop_external_id", &pop_external_id, "kind"_a, "pushed"_a);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
+    module.def(
+        "mapped_library", [](const std::string& name) { return base::mapped_library(name.c_str()); },
+        "name"_a);
     module.def(
         "open_metrics", &open_metrics, "metrics"_a, "per_kernel"_a, "libraries"_a,
         nb::sig("def open_metrics(metrics: Sequence[str], per_kernel: bool, libraries: Sequence[str]) -> "

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/json_members.h"
+#include "inject/clients.h"
 #include "inject/events.h"
 #include "inject/itt_counters.h"
 #include "inject/itt_names.h"
@@ -293,6 +294,7 @@ extern "C" __attribute__((visibility("default"))) void __itt_api_init(kinetograp
     using namespace kinetograph::inject;
     if (!recorder || !client) return;
     bind(*client);
+    remember_client(client);
     take_part_in_run();
 }
 

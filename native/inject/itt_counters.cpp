@@ -26,7 +26,7 @@ public:
 
 private:
     void record(double value) const {
-        if (is_listening()) recorder->annotation_counter(name_.id(), value);
+        if (is_listening()) recorder->annotation_counter(name_.id(), recorder->ticks(), value);
     }
 
     const RegisteredName name_;

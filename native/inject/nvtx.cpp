@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/json_members.h"
+#include "inject/clients.h"
 #include "inject/events.h"
 #include "inject/names.h"
 #include "inject/nested_ranges.h"
@@ -237,6 +238,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     unsigned size = 0;
     if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) fill_core(table, size);
     if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) fill_domains(table, size);
+    remember_client(reinterpret_cast<const void*>(get_export_table));
     take_part_in_run();
     return 1;
 }

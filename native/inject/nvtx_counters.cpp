@@ -19,7 +19,19 @@ namespace {
 struct Counter {
     std::string name;
     uint64_t type;
+    bool has_our_times;
 };
+
+// Without a word about them, times are those of the tool.
+bool has_our_times(const nvtxSemanticsHeader_t* semantics) {
+    for (; semantics; semantics = semantics->next) {
+        if (semantics->semanticId != NVTX_SEMANTIC_ID_TIME_V1) continue;
+        const auto* time = reinterpret_cast<const nvtxSemanticsTime_t*>(semantics);
+        return time->timeDomainId == NVTX_TIMESTAMP_TYPE_NONE ||
+               time->timeDomainId == NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED;
+    }
+    return true;
+}
 
 struct Counters {
     std::mutex mutex;
@@ -86,26 +98,51 @@ uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* attribu
     const uint64_t id =
         attributes->counterId != NVTX_COUNTER_ID_NONE ? attributes->counterId : known.next_id++;
     known.all.try_emplace({&domain, id},
-                          std::make_unique<Counter>(Counter{utf8(attributes->name), attributes->schemaId}));
+                          std::make_unique<Counter>(Counter{utf8(attributes->name), attributes->schemaId,
+                                                            has_our_times(attributes->semantics)}));
     return id;
 }
 
+namespace {
+
+void record(const Domain& domain, const std::string& name, uint64_t ticks, double value) {
+    recorder->annotation_counter(name_id(domain, name), ticks, value);
+}
+
+void record_values(const Domain& domain, const Counter& counter, uint64_t ticks, const char* data,
+                   size_t bytes) {
+    double value;
+    if (read_number(counter.type, data, bytes, value)) return record(domain, counter.name, ticks, value);
+    const Schema* group = schema_of(domain, counter.type);
+    if (!group) return;
+    for (const SchemaEntry& entry : group->entries)
+        if (entry.offset < bytes && read_number(entry.type, data + entry.offset, bytes - entry.offset, value))
+            record(domain, counter.name + "." + entry.name, ticks, value);
+}
+
+}  // namespace
+
 void sample_counter(const Domain& domain, uint64_t id, double value) {
     if (const Counter* counter = counter_of(domain, id))
-        recorder->annotation_counter(name_id(domain, counter->name), value);
+        record(domain, counter->name, recorder->ticks(), value);
 }
 
 void sample_counter(const Domain& domain, uint64_t id, const void* values, size_t bytes) {
     const Counter* counter = counter_of(domain, id);
-    if (!counter || !values) return;
-    const auto* data = static_cast<const char*>(values);
-    double value;
-    if (read_number(counter->type, data, bytes, value)) return sample_counter(domain, id, value);
-    const Schema* group = schema_of(domain, counter->type);
-    if (!group) return;
-    for (const SchemaEntry& entry : group->entries)
-        if (entry.offset < bytes && read_number(entry.type, data + entry.offset, bytes - entry.offset, value))
-            recorder->annotation_counter(name_id(domain, counter->name + "." + entry.name), value);
+    if (counter && values)
+        record_values(domain, *counter, recorder->ticks(), static_cast<const char*>(values), bytes);
+}
+
+bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
+    const Counter* counter = counter_of(domain, batch.counterId);
+    const size_t one = counter ? size_of_type(domain, counter->type) : 0;
+    const size_t count = one == 0 ? 0 : batch.countersSize / one;
+    const auto* values = static_cast<const char*>(batch.counters);
+    if (!counter || !counter->has_our_times || !values || !batch.timestamps) return false;
+    if (batch.timestampsSize < count * sizeof *batch.timestamps) return false;
+    for (size_t i = 0; i < count; ++i)
+        record_values(domain, *counter, uint64_t(batch.timestamps[i]), values + i * one, one);
+    return true;
 }
 
 }  // namespace kinetograph::inject

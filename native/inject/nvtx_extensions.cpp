@@ -96,6 +96,17 @@ void sample_values(Handle handle, uint64_t counter, const void* values, size_t b
 } catch (...) {
 }
 
+void count_lost(uint32_t count) {
+    recorder->note("annotations", "values or events that NVTX gave with times of their own were not recorded",
+                   count);
+}
+
+void submit_batch(Handle handle, const nvtxCounterBatch_t* batch) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (batch && is_wanted(domain) && !sample_batch(domain, *batch)) count_lost(1);
+} catch (...) {
+}
+
 class Slots {
 public:
     explicit Slots(const nvtxExtModuleInfo_t& module)
@@ -121,6 +132,10 @@ void fill_payload(Slots slots) {
     slots.put(NVTX3EXT_CBID_nvtxRangeStartPayload, start_payload);
     slots.put(NVTX3EXT_CBID_nvtxRangeEndPayload, end_payload);
     // Also while nobody records: callers may remember the answer.
+    // Deferred events are not recorded, but not forgotten.
+    slots.put(NVTX3EXT_CBID_nvtxTimestampGet, +[] { return int64_t(recorder->ticks()); });
+    slots.put(NVTX3EXT_CBID_nvtxEventSubmit, +[](Handle, Payloads, size_t) { count_lost(1); });
+    slots.put(NVTX3EXT_CBID_nvtxEventBatchSubmit, +[](Handle, const nvtxEventBatch_t*) { count_lost(1); });
     slots.put(NVTX3EXT_CBID_nvtxDomainIsEnabled, +[](Handle) -> uint8_t { return 1; });
 }
 
@@ -129,6 +144,7 @@ void fill_counters(Slots slots) {
     slots.put(NVTX3EXT_CBID_nvtxCounterSampleInt64, sample_number<int64_t>);
     slots.put(NVTX3EXT_CBID_nvtxCounterSampleFloat64, sample_number<double>);
     slots.put(NVTX3EXT_CBID_nvtxCounterSample, sample_values);
+    slots.put(NVTX3EXT_CBID_nvtxCounterBatchSubmit, submit_batch);
 }
 
 }  // namespace

@@ -168,6 +168,7 @@ private:
         const size_t one = size_of_type(domain_, entry.type);
         size_t length;
         if (one == 0 || !length_of(schema, entry, whole, blob, one, length)) return false;
+        if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_BYTE && append_as_text(out, blob, length)) return true;
         out += '[';
         for (size_t i = 0; i < std::min(length, most_elements); ++i) {
             if (i != 0) out += ',';
@@ -175,6 +176,17 @@ private:
         }
         out += ']';
         return true;
+    }
+
+    // Numpy's byte strings come as bytes.
+    static bool append_as_text(std::string& out, Blob blob, size_t length) {
+        const std::string text = characters<char>(blob, length);
+        const bool is_text =
+            !text.empty() && length <= blob.size &&
+            std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }) &&
+            std::all_of(blob.data + text.size(), blob.data + length, [](char c) { return c == 0; });
+        if (is_text) base::append_json_string(out, text);
+        return is_text;
     }
 
     bool length_of(const Schema& schema, const SchemaEntry& entry, Blob whole, Blob blob, size_t one,

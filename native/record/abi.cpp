@@ -108,17 +108,17 @@ void range_end(uint64_t id, const kinetograph_event* event) noexcept {
     if (event) append_event(*event, RecordKind::range_end, id);
 }
 
-void append_counter(uint32_t name, Category category, double value) {
+void append_counter(uint32_t name, Category category, uint64_t ticks, double value) {
     if (ThreadBuffer* thread = listening_thread())
-        append(*thread, {base::ticks(), std::bit_cast<uint64_t>(value), name, RecordKind::counter,
+        append(*thread, {ticks, std::bit_cast<uint64_t>(value), name, RecordKind::counter,
                          uint8_t(category), 0, 0, 0, 0, 0});
 }
 
 void counter(uint32_t name, double value) noexcept {
-    append_counter(name, Category::counter, value);
+    append_counter(name, Category::counter, base::ticks(), value);
 }
-void annotation_counter(uint32_t name, double value) noexcept {
-    append_counter(name, Category::annotation, value);
+void annotation_counter(uint32_t name, uint64_t ticks, double value) noexcept {
+    append_counter(name, Category::annotation, ticks, value);
 }
 
 void device_span(const kinetograph_device_event* event) noexcept {

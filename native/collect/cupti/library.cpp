@@ -1,36 +1,18 @@
 #include "collect/cupti/library.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
+
+#include "base/mapped_library.h"
 
 namespace kinetograph::collect::cupti {
 
 namespace {
 
 constexpr uint32_t oldest_version = 18;  // CUDA 11.8 and 12.0
-
-// The path under which a library of this name was mapped, whoever did that and however it is called exactly.
-std::string mapped_path(const char* name) {
-    struct Search {
-        const char* name;
-        std::string path;
-    } search{name, {}};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* data) {
-            auto& wanted = *static_cast<Search*>(data);
-            const char* slash = std::strrchr(info->dlpi_name, '/');
-            const char* file = slash ? slash + 1 : info->dlpi_name;
-            if (std::strncmp(file, wanted.name, std::strlen(wanted.name)) != 0) return 0;
-            wanted.path = info->dlpi_name;
-            return 1;
-        },
-        &search);
-    return search.path;
-}
 
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
@@ -110,7 +92,7 @@ std::string try_library(const std::string& path, Cupti& cupti) {
 
 Cupti find_cupti(const std::vector<std::string>& candidates) {
     Cupti cupti;
-    const std::string mapped = mapped_path("libcupti.so");
+    const std::string mapped = base::mapped_library("libcupti.so");
     if (!mapped.empty()) {
         const std::string reason = try_library(mapped, cupti);
         if (reason.empty()) return cupti;
@@ -128,7 +110,7 @@ Cupti find_cupti(const std::vector<std::string>& candidates) {
 }  // namespace
 
 bool driver_is_mapped() {
-    return !mapped_path("libcuda.so").empty();
+    return !base::mapped_library("libcuda.so").empty();
 }
 
 const Driver* initialised_driver() {
@@ -136,7 +118,7 @@ const Driver* initialised_driver() {
     static Driver* driver = nullptr;
     std::lock_guard lock(mutex);
     if (!driver) {
-        const std::string path = mapped_path("libcuda.so");
+        const std::string path = base::mapped_library("libcuda.so");
         void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
         Driver found;
         if (!library || !load(library, found)) return nullptr;
@@ -147,7 +129,7 @@ const Driver* initialised_driver() {
 }
 
 int runtime_version() {
-    const std::string path = mapped_path("libcudart");
+    const std::string path = base::mapped_library("libcudart");
     void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (!library) return 0;
     int (*get_version)(int*) = nullptr;  // 0 is success

@@ -94,7 +94,7 @@ typedef struct kinetograph_record_table {
     const uint32_t* oldest_name;
     /* As end(), with arguments as in kinetograph_event. */
     void (*end_with)(uint32_t name, const char* args, size_t args_bytes);
-    void (*annotation_counter)(uint32_t name, double value);
+    void (*annotation_counter)(uint32_t name, uint64_t ticks, double value);
     /* A range that may cross others and end in any thread. The halves are joined by the id, which may be used
      * again after its end; begun twice without one, the first was a point in time. Of the event, start_ticks
      * is the time of the half, and the end has its name only where that replaces the first. */

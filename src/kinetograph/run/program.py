@@ -19,6 +19,7 @@ from kinetograph.run.settings import RunSettings
 from kinetograph.run.waiting import silent_processes
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available
+from kinetograph.session.injection import run_variables
 from kinetograph.session.ranks import rank_from_environment
 from kinetograph.session.recording import describe
 
@@ -57,7 +58,7 @@ class ProgramRun:
 
     def start_and_wait(self) -> Ending:
         try:
-            environment = os.environ | {VARIABLE: self.directory.path}
+            environment = os.environ | {VARIABLE: self.directory.path} | run_variables(os.environ)
             return run_and_wait(self.command, environment, Trimmer(self.directory).trim)
         except OSError as error:
             raise KinetographError(f"cannot start {self.command[0]}: {error.strerror}") from error

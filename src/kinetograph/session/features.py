@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kinetograph.session import injection
 from kinetograph.session.cuda_library import (
     COUNTER_PERMISSION,
     PATH_VARIABLE,
@@ -44,8 +45,8 @@ def features() -> tuple[Feature, ...]:
         _cupti(),
         _cuda_events(),
         _hardware_metrics(),
-        _markers("nvtx", "nvtx"),
-        _markers("itt", "ittapi"),
+        _annotations("nvtx", injection.NVTX),
+        _annotations("itt", injection.ITT),
         _framework("torch"),
         _framework("triton"),
     )
@@ -138,10 +139,14 @@ def _hardware_metrics() -> Feature:
     )
 
 
-def _markers(name: str, distribution: str) -> Feature:
-    version = _installed_version(distribution)
-    found = f"{distribution} {version} is installed" if version else f"{distribution} is not installed"
-    return Feature(name, False, f"{found}; its ranges come with the {name.upper()} part")
+def _annotations(name: str, interface: injection.Interface) -> Feature:
+    owner = injection.owner(interface)
+    if owner is not None and not injection.is_installed(interface):
+        return Feature(name, False, f"annotations go to {owner}", f"{interface.variable} names it")
+    if not os.path.exists(injection.library()):
+        return Feature(name, False, f"{injection.library()} is missing", "reinstall kinetograph")
+    installed = "are recorded" if owner is not None else f"are recorded after kg.{name}.install()"
+    return Feature(name, True, f"annotations {installed}, and by kinetograph run")
 
 
 def _framework(name: str) -> Feature:

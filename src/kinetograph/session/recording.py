@@ -14,7 +14,7 @@ from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
 from kinetograph.errors import KinetographError, StateError
 from kinetograph.session import calls as call_collector
-from kinetograph.session import exits, observer
+from kinetograph.session import exits, injection, observer
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.categories import ALL, wanted_categories
@@ -311,6 +311,9 @@ class Session:
             yield from self._calls.notes()
         for sentence in self._cuda_notes:
             yield "cuda", sentence
+        if ActivityType.CPU in self._activities:
+            for sentence in injection.missed():
+                yield "annotations", sentence
         if not self._activities:
             yield "activities", "no activity was chosen, so nothing is recorded"
         for sentence in self._callback_errors.close():

@@ -1,0 +1,141 @@
+"""Annotations that libraries make by NVTX and ITT, and how they come to us.
+
+A library asks once, with its first annotation, a variable of the environment which tool to load. So ours has
+to be named there before; what has asked earlier is lost for this process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import filterfalse
+from typing import NamedTuple
+
+from kinetograph import _native
+from kinetograph.errors import NotAvailable
+
+__all__ = [
+    "ITT",
+    "NVTX",
+    "Interface",
+    "install",
+    "is_installed",
+    "library",
+    "missed",
+    "owner",
+    "run_variables",
+]
+
+
+class Interface(NamedTuple):
+    """What libraries annotate themselves with."""
+
+    name: str
+    variable: str
+    modules: tuple[str, ...]
+    """Python modules that make annotations whenever they are used."""
+    libraries: tuple[str, ...]
+    """The same for libraries: how their file names begin."""
+
+
+NVTX = Interface("NVTX", "NVTX_INJECTION64_PATH", ("nvtx",), ("libnccl.so", "libcudf.so", "libcuml.so"))
+ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), ())
+
+# What was in the process when an interface was installed: it may have asked before.
+_early: dict[Interface, frozenset[str]] = {}
+
+
+def library() -> str:
+    """The one that others load."""
+    return os.path.join(os.path.dirname(_native.__file__), "libkinetograph_annotations.so")
+
+
+def owner(interface: Interface) -> str | None:
+    """The library that is told; None where there is none."""
+    return os.environ.get(interface.variable) or None
+
+
+def is_installed(interface: Interface) -> bool:
+    return owner(interface) == library()
+
+
+def install(interface: Interface) -> None:
+    """Let the annotations of libraries that make their first one from now on be recorded, also in children.
+
+    Raises `NotAvailable` where another tool has taken the place.
+    """
+    if is_installed(interface):
+        return
+    if owner(interface) is not None:
+        raise NotAvailable(
+            f"{interface.name} annotations go to {owner(interface)}, which {interface.variable} names",
+            hint=f"run without that tool, or unset {interface.variable} before the program starts",
+        )
+    if not os.path.exists(library()):
+        raise NotAvailable(f"{library()} is missing", hint="reinstall kinetograph")
+    _early[interface] = frozenset(_annotating(interface))
+    os.environ[interface.variable] = library()
+
+
+def run_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program is started with so that its annotations are recorded.
+
+    A tool that is there already keeps its place.
+    """
+    free = [interface for interface in (NVTX, ITT) if not environment.get(interface.variable)]
+    return {interface.variable: library() for interface in free} if os.path.exists(library()) else {}
+
+
+def missed() -> Iterator[str]:
+    """Sentences on annotations that this process makes and a trace lacks."""
+    for interface in (NVTX, ITT):
+        told = owner(interface)
+        if told is None:
+            yield from _not_installed(interface)
+        elif told == library():
+            yield from _installed_late(interface)
+        else:
+            yield f"{interface.name} annotations went to {told}, which {interface.variable} names"
+
+
+def _not_installed(interface: Interface) -> Iterator[str]:
+    names = ", ".join(_annotating(interface))
+    if names:
+        yield (
+            f"{interface.name} annotations of {names} are not recorded: "
+            f"call kg.{interface.name.lower()}.install() before the first of them, or use kinetograph run"
+        )
+
+
+def _installed_late(interface: Interface) -> Iterator[str]:
+    names = ", ".join(sorted(filterfalse(_has_come, _early.get(interface, ()))))
+    if names:
+        yield (
+            f"{interface.name} annotations of {names} may be missing: "
+            f"loaded before kg.{interface.name.lower()}.install()"
+        )
+
+
+def _annotating(interface: Interface) -> Iterator[str]:
+    """What is in this process and makes annotations."""
+    yield from (name for name in interface.modules if name in sys.modules)
+    yield from filter(None, map(os.path.basename, map(_native.mapped_library, interface.libraries)))
+
+
+def _has_come(name: str) -> bool:
+    """Whether a library of that name, or of a module of that name, annotates through us."""
+    return any(f"/{name}/" in path or path.endswith(f"/{name}") for path in _clients())
+
+
+def _clients() -> list[str]:
+    """Paths of the libraries that have loaded ours."""
+    if not _native.mapped_library(os.path.basename(library())):
+        return []
+    import ctypes
+
+    tell = ctypes.CDLL(library()).kinetograph_annotating_libraries
+    tell.restype, tell.argtypes = ctypes.c_size_t, (ctypes.c_char_p, ctypes.c_size_t)
+    room = ctypes.create_string_buffer(tell(None, 0) + 1)
+    tell(room, len(room))
+    return os.fsdecode(room.value).split("\n")

@@ -1,0 +1,69 @@
+"""Annotations under `kinetograph run`: of the program and of the processes it starts, Python or not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+from tests.integration.runs import PROGRAMS, notes, python, recorded, with_variables
+
+import kinetograph as kg
+
+pytest.importorskip("nvtx")
+pytest.importorskip("ittapi")
+
+PROGRAM = PROGRAMS / "annotates.py"
+
+
+@pytest.fixture(scope="module")
+def program_in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    headers = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "include"
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not (headers / "nvtx3").exists():
+        pytest.skip("no C compiler, or no headers of NVTX")
+    built = tmp_path_factory.mktemp("c") / "annotating"
+    source = PROGRAMS / "annotating_child.c"
+    subprocess.run([compiler, "-O1", f"-I{headers}", source, "-o", built, "-ldl"], check=True)
+    return built
+
+
+def categories(trace: kg.Trace) -> dict[str, str]:
+    return {event.name: event.category for event in trace.events if event.category != "python_function"}
+
+
+def test_a_program_that_knows_nothing_of_us_is_heard(tmp_path: Path) -> None:
+    done = recorded(tmp_path / "trace.json", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    assert categories(trace) == {"by nvtx": "of nvtx", "by ittapi": "of ittapi"}
+    assert notes(trace, "annotations") == []
+
+
+def test_a_process_that_is_no_python_is_heard_too(program_in_c: Path, tmp_path: Path) -> None:
+    done = recorded(tmp_path / "trace.json", PROGRAM, program_in_c)
+    assert (done.returncode, done.stdout) == (0, b"7\n"), done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    of_c = [event for event in trace.events if event.name in ("in C", "within")]
+    assert [event.category for event in of_c] == ["a library in C", "user_annotation"] * 10
+    (process,) = {event.track.process.name for event in of_c}
+    assert process == "annotating"
+    # It was not killed, nor did it end otherwise than it wanted to.
+    assert notes(trace, "ended") == []
+
+
+def test_another_tool_keeps_its_place_and_a_note_says_so(tmp_path: Path) -> None:
+    done = recorded(
+        tmp_path / "trace.json", PROGRAM, env=with_variables(NVTX_INJECTION64_PATH="/another/tool.so")
+    )
+    assert done.returncode == 0, done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    assert categories(trace) == {"by ittapi": "of ittapi"}
+    (note,) = notes(trace, "annotations")
+    assert "went to /another/tool.so, which NVTX_INJECTION64_PATH names" in note
+
+
+def test_without_us_the_program_does_the_same(program_in_c: Path) -> None:
+    assert python(PROGRAM, program_in_c).stdout == b"7\n"

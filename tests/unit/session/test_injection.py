@@ -1,0 +1,73 @@
+"""Who is told of annotations, and what a trace says of those it lacks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kinetograph as kg
+from kinetograph.session import injection
+
+LATE = """
+import nvtx
+{first}
+import kinetograph as kg
+from kinetograph.session import injection
+{install}
+with kg.profile() as p:
+    with nvtx.annotate("range", domain="mine"):
+        pass
+print([event.name for event in p.trace.events if event.category == "mine"])
+print(*(note.text for note in p.trace.notes if note.kind == "annotations"))
+"""
+INSTALL = "injection.install(injection.NVTX)"
+
+
+@pytest.fixture(params=[injection.NVTX, injection.ITT], ids=lambda interface: interface.name)
+def interface(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> injection.Interface:
+    chosen: injection.Interface = request.param
+    monkeypatch.setenv(chosen.variable, "")
+    return chosen
+
+
+def said(first: str, install: str) -> list[str]:
+    pytest.importorskip("nvtx")
+    program = LATE.format(first=first, install=install)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_installing_names_our_library_and_twice_is_once(interface: injection.Interface) -> None:
+    assert not injection.is_installed(interface)
+    injection.install(interface)
+    injection.install(interface)
+    assert injection.is_installed(interface)
+    assert injection.owner(interface) == injection.library()
+
+
+def test_another_tool_keeps_its_place(
+    interface: injection.Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(interface.variable, "/another/tool.so")
+    with pytest.raises(kg.NotAvailable, match=rf"go to /another/tool.so, which {interface.variable} names"):
+        injection.install(interface)
+    assert interface.variable not in injection.run_variables({interface.variable: "/another/tool.so"})
+
+
+def test_a_library_that_asked_too_early_is_named() -> None:
+    names, note = said('nvtx.mark("first")', INSTALL)
+    assert names == "[]"
+    assert note == "NVTX annotations of nvtx may be missing: loaded before kg.nvtx.install()"
+
+
+def test_a_library_that_was_loaded_and_had_not_asked_is_heard_without_a_note() -> None:
+    assert said("", INSTALL) == ["['range']", ""]
+
+
+def test_without_installing_the_note_says_how() -> None:
+    names, note = said("", "")
+    assert names == "[]"
+    assert note.startswith("NVTX annotations of nvtx are not recorded: call kg.nvtx.install() before")
