@@ -9,7 +9,7 @@ namespace kinetograph::inject {
 
 namespace {
 
-constexpr std::string_view domain_of_torch = "PyTorch";
+constexpr std::string_view domain_of_torch = "PyTorch", our_domain = "kinetograph";
 constexpr uint8_t cpu_op = 0, function_scope = 0, user_scope = 7;
 
 }  // namespace
@@ -17,7 +17,8 @@ constexpr uint8_t cpu_op = 0, function_scope = 0, user_scope = 7;
 Domain::Domain(std::string_view name)
     : name_(name),
       category_(name == domain_of_torch ? cpu_op : KINETOGRAPH_ANNOTATION),
-      scope_(name == domain_of_torch ? function_scope : user_scope) {}
+      scope_(name == domain_of_torch ? function_scope : user_scope),
+      is_ours_(name == our_domain) {}
 
 void Domain::name_category(uint32_t category, std::string_view name) {
     std::lock_guard lock(mutex_);

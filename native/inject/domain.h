@@ -19,6 +19,8 @@ public:
     // Of the recorder: what PyTorch annotates are its operators.
     uint8_t category() const { return category_; }
     uint8_t scope() const { return scope_; }
+    // What our own scopes emit comes back here, and is not recorded twice.
+    bool is_ours() const { return is_ours_; }
 
     // Categories within the domain, which it numbers itself. "" where one has no name.
     void name_category(uint32_t category, std::string_view name);
@@ -28,6 +30,7 @@ private:
     const std::string name_;
     const uint8_t category_;
     const uint8_t scope_;
+    const bool is_ours_;
     mutable std::mutex mutex_;
     std::unordered_map<uint32_t, std::string> categories_;
 };
@@ -35,8 +38,5 @@ private:
 // The same for the same name, and for ever: handles to it are in foreign hands.
 Domain& domain_named(std::string_view name);
 Domain& default_domain();
-
-// Events of our own, which another route has brought here already, are not recorded twice.
-inline constexpr std::string_view our_domain = "kinetograph";
 
 }  // namespace kinetograph::inject

@@ -31,6 +31,9 @@ std::atomic<bool> is_paused{false};
 bool is_wanted() {
     return is_listening() && !is_paused.load(std::memory_order_relaxed);
 }
+bool is_wanted(const Domain& domain) {
+    return is_wanted() && !domain.is_ours();
+}
 
 // Ids are the client's, and mean something within a domain. The same is never that of an NVTX range.
 uint64_t range_id(const void* domain, const Id& id) {
@@ -44,7 +47,7 @@ uint64_t range_id(const void* domain, const Id& id) {
 
 void begin_task(const itt::Domain* handle, Id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted())
+    if (is_wanted(domain))
         push_range({domain, name_of(domain, name)});
     else
         push_unrecorded(domain);
@@ -55,7 +58,7 @@ void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) n
     const Domain& domain = domain_of(handle);
     char text[32];
     std::snprintf(text, sizeof text, "%p", function);
-    if (is_wanted())
+    if (is_wanted(domain))
         push_range({domain, name_id(domain, text)});
     else
         push_unrecorded(domain);
@@ -67,13 +70,13 @@ void end_task(const itt::Domain* domain) noexcept try { pop_range(domain_of(doma
 
 void begin_overlapped(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted()) begin_range(range_id(&domain, id), {domain, name_of(domain, name)});
+    if (is_wanted(domain)) begin_range(range_id(&domain, id), {domain, name_of(domain, name)});
 } catch (...) {
 }
 
 void end_overlapped(const itt::Domain* handle, Id id) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted()) end_range(range_id(&domain, id), {domain});
+    if (is_wanted(domain)) end_range(range_id(&domain, id), {domain});
 } catch (...) {
 }
 
@@ -84,7 +87,7 @@ Id frame_id(const Id* id) {
 
 void begin_frame(const itt::Domain* handle, Id* id) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted()) begin_range(range_id(&domain, frame_id(id)), {domain, name_id(domain, "frame")});
+    if (is_wanted(domain)) begin_range(range_id(&domain, frame_id(id)), {domain, name_id(domain, "frame")});
 } catch (...) {
 }
 
@@ -94,7 +97,7 @@ void end_frame(const itt::Domain* domain, Id* id) noexcept {
 
 void mark_time(const itt::Domain* handle, Id, itt::String* name, int /*scope*/) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted()) mark({domain, name_of(domain, name)});
+    if (is_wanted(domain)) mark({domain, name_of(domain, name)});
 } catch (...) {
 }
 

@@ -1,5 +1,7 @@
 #include "inject/nested_ranges.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -18,6 +20,12 @@ struct Open {
 };
 
 thread_local std::vector<Open> open_ranges;
+
+// A forked child records nothing of what was begun before it was.
+void forget_in_child() {
+    for (Open& range : open_ranges) range.name = 0;
+}
+const int forgets_in_child = pthread_atfork(nullptr, nullptr, forget_in_child);
 
 // Mostly the last one.
 std::vector<Open>::reverse_iterator innermost(const Domain& domain) {

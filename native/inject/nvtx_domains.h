@@ -28,7 +28,7 @@ inline nvtxStringHandle_t handle_of(const RegisteredName& name) {
 
 // Whether its ranges are to be recorded, now.
 inline bool is_wanted(const Domain& domain) {
-    return is_listening() && domain.name() != our_domain;
+    return is_listening() && !domain.is_ours();
 }
 
 }  // namespace kinetograph::inject

@@ -48,6 +48,15 @@ static void check_that_nothing_is_taken_for_nothing(const kinetograph_record_tab
     table->span(NULL);
     table->instant(NULL);
     table->device_span(NULL);
+    table->range_begin(1, NULL);
+    table->range_end(1, NULL);
+    table->note(NULL, NULL, 0);
+    table->note("kind", NULL, 1);
+    table->name_process(NULL, 3);
+    CHECK(table->intern_text(NULL, 4) == 0);
+    CHECK(table->intern_annotation(NULL, 4, NULL, 4) >= *table->oldest_name);
+    CHECK(table->begin(1, 1, 7) == 0);
+    table->end_with(1, NULL, 4);
 }
 
 int main(int argc, char** argv) {

@@ -30,6 +30,15 @@ void record_all(int number) {
     const int64_t now = table()->wall_ns();
     const kinetograph_device_event kernel{outer, 4, 1, {}, 0, 3, number % 4, now, now + 10, 0, nullptr};
     table()->device_span(&kernel);
+    const uint32_t made_up = table()->intern_annotation("domain", 6, text.data(), text.size());
+    kinetograph_event half = event;
+    half.category = KINETOGRAPH_ANNOTATION;
+    half.name = made_up;
+    table()->range_begin(uint64_t(number), &half);
+    table()->begin(made_up, KINETOGRAPH_ANNOTATION, 7);
+    table()->annotation_counter(made_up, table()->ticks(), number);
+    table()->end_with(made_up, "\"b\":2", 5);
+    table()->range_end(uint64_t(number), &half);
     if (number % 100 == 0) table()->name_thread(text.data(), text.size());
     table()->end(inner);
     table()->end(outer);

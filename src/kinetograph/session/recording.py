@@ -14,7 +14,7 @@ from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
 from kinetograph.errors import KinetographError, StateError
 from kinetograph.session import calls as call_collector
-from kinetograph.session import exits, injection, observer
+from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.categories import ALL, wanted_categories
@@ -312,8 +312,7 @@ class Session:
         for sentence in self._cuda_notes:
             yield "cuda", sentence
         if ActivityType.CPU in self._activities:
-            for sentence in injection.missed():
-                yield "annotations", sentence
+            yield from (("annotations", sentence) for sentence in _missed_annotations())
         if not self._activities:
             yield "activities", "no activity was chosen, so nothing is recorded"
         for sentence in self._callback_errors.close():
@@ -354,6 +353,12 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
     if wanted.pm_sampling_metrics:
         use.sample(wanted.pm_sampling_metrics, interval_ns=wanted.pm_sampling_interval_ns)
     return use
+
+
+def _missed_annotations() -> Iterator[str]:
+    from kinetograph.session.injection import missed
+
+    return missed()
 
 
 def _distributed_info() -> dict[str, Any] | None:

@@ -1,0 +1,208 @@
+// What PyPI's ittapi does not call: metadata, markers, regions, frames, counters, and clients of the
+// collector that made domains before they knew it.
+#include <dlfcn.h>
+
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "format/json_check.h"
+#include "inject/itt_types.h"
+#include "record/recorder.h"
+#include "trace/builder.h"
+
+using namespace kinetograph;
+using record::Recorder;
+
+namespace {
+
+constexpr itt::Id no_id{};
+
+// The part of ITT that is compiled into each client: pointers, which the collector sets.
+class Client {
+public:
+    template <class Function>
+    void wants(const char* name, Function*& function) {
+        functions_.push_back({name, reinterpret_cast<void**>(&function), nullptr, nullptr, 0});
+    }
+
+    void connect(void* collector, itt::Domain* domains = nullptr) {
+        functions_.push_back({});
+        global_.functions = functions_.data();
+        global_.domains = domains;
+        using Init = void (*)(itt::Global*, int);
+        reinterpret_cast<Init>(dlsym(collector, "__itt_api_init"))(&global_, 0);
+    }
+
+private:
+    std::vector<itt::Api> functions_;
+    itt::Global global_{};
+};
+
+struct Calls {
+    itt::Domain* (*domain)(const char*) = nullptr;
+    itt::String* (*string)(const char*) = nullptr;
+    void (*begin)(const itt::Domain*, itt::Id, itt::Id, itt::String*) = nullptr;
+    void (*begin_function)(const itt::Domain*, itt::Id, itt::Id, void*) = nullptr;
+    void (*end)(const itt::Domain*) = nullptr;
+    void (*metadata)(const itt::Domain*, itt::Id, itt::String*, itt::Number, size_t, void*) = nullptr;
+    void (*text)(const itt::Domain*, itt::Id, itt::String*, const char*, size_t) = nullptr;
+    void (*marker)(const itt::Domain*, itt::Id, itt::String*, int) = nullptr;
+    void (*begin_region)(const itt::Domain*, itt::Id, itt::Id, itt::String*) = nullptr;
+    void (*end_region)(const itt::Domain*, itt::Id) = nullptr;
+    void (*begin_frame)(const itt::Domain*, itt::Id*) = nullptr;
+    void (*end_frame)(const itt::Domain*, itt::Id*) = nullptr;
+    void* (*counter)(const char*, const char*, itt::Number) = nullptr;
+    void (*set)(void*, void*) = nullptr;
+    void (*increase)(void*) = nullptr;
+    void (*decrease_by)(void*, unsigned long long) = nullptr;
+    void (*increase_named)(const itt::Domain*, const itt::String*, unsigned long long) = nullptr;
+    void (*unknown)() = nullptr;
+};
+
+Calls itt_calls;
+itt::Domain made_early{0, "made early", nullptr, 0, nullptr, nullptr};
+
+void connect(const char* path) {
+    static Client client;
+    client.wants("__itt_domain_create", itt_calls.domain);
+    client.wants("__itt_string_handle_create", itt_calls.string);
+    client.wants("__itt_task_begin", itt_calls.begin);
+    client.wants("__itt_task_begin_fn", itt_calls.begin_function);
+    client.wants("__itt_task_end", itt_calls.end);
+    client.wants("__itt_metadata_add", itt_calls.metadata);
+    client.wants("__itt_metadata_str_add", itt_calls.text);
+    client.wants("__itt_marker", itt_calls.marker);
+    client.wants("__itt_region_begin", itt_calls.begin_region);
+    client.wants("__itt_region_end", itt_calls.end_region);
+    client.wants("__itt_frame_begin_v3", itt_calls.begin_frame);
+    client.wants("__itt_frame_end_v3", itt_calls.end_frame);
+    client.wants("__itt_counter_create_typed", itt_calls.counter);
+    client.wants("__itt_counter_set_value", itt_calls.set);
+    client.wants("__itt_counter_inc", itt_calls.increase);
+    client.wants("__itt_counter_dec_delta", itt_calls.decrease_by);
+    client.wants("__itt_counter_inc_delta_v3", itt_calls.increase_named);
+    client.wants("__itt_something_new", itt_calls.unknown);
+    void* collector = dlopen(path, RTLD_NOW);
+    CHECK(collector != nullptr);
+    client.connect(collector, &made_early);
+}
+
+record::SessionId start() {
+    record::SessionOptions options;
+    options.all_threads = true;
+    return Recorder::instance().start(options);
+}
+
+trace::Trace stop(record::SessionId session) {
+    trace::BuildOptions options;
+    options.clean_members = format::clean_members;
+    return trace::build_trace(Recorder::instance().stop(session), options);
+}
+
+std::string name(const trace::Trace& trace, size_t row) {
+    return std::string(trace.strings[trace.name[row]]);
+}
+
+std::string category(const trace::Trace& trace, size_t row) {
+    return trace.categories[trace.category[row]];
+}
+
+TEST(what_is_not_known_stays_what_it_was) {
+    CHECK(itt_calls.unknown == nullptr);
+}
+
+TEST(a_domain_that_was_made_early_is_switched_on) {
+    CHECK(made_early.flags == 1);
+    const auto session = start();
+    itt_calls.begin(&made_early, no_id, no_id, itt_calls.string("task"));
+    itt_calls.end(&made_early);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && category(trace, 0) == "made early" && name(trace, 0) == "task");
+}
+
+TEST(handles_are_the_same_for_the_same_text) {
+    CHECK(itt_calls.domain("x") == itt_calls.domain("x") && itt_calls.domain("x") != itt_calls.domain("y"));
+    CHECK(itt_calls.string("x") == itt_calls.string("x") && itt_calls.string("x") != itt_calls.string("y"));
+    const std::string longer(500, 'l');
+    CHECK(itt_calls.string(longer.c_str()) == itt_calls.string(longer.c_str()));
+    CHECK(itt_calls.domain("x")->flags == 1 && std::string(itt_calls.string("x")->text) == "x");
+}
+
+TEST(one_text_in_two_domains_is_two_names) {
+    const auto session = start();
+    for (const char* domain : {"first", "second"}) {
+        itt_calls.begin(itt_calls.domain(domain), no_id, no_id, itt_calls.string("shared"));
+        itt_calls.end(itt_calls.domain(domain));
+    }
+    const trace::Trace trace = stop(session);
+    CHECK(category(trace, 0) == "first" && category(trace, 1) == "second");
+}
+
+TEST(operators_of_torch_are_operators) {
+    const auto session = start();
+    itt_calls.begin(itt_calls.domain("PyTorch"), no_id, no_id, itt_calls.string("aten::add"));
+    itt_calls.end(itt_calls.domain("PyTorch"));
+    const trace::Trace trace = stop(session);
+    CHECK(category(trace, 0) == "cpu_op" && name(trace, 0) == "aten::add" && trace.scope[0] == 0);
+}
+
+TEST(metadata_are_arguments_of_the_task) {
+    itt::Domain* domain = itt_calls.domain("metadata");
+    const auto session = start();
+    itt_calls.begin(domain, no_id, no_id, itt_calls.string("task"));
+    double numbers[] = {0.5, 2};
+    int32_t number = -3;
+    itt_calls.metadata(domain, no_id, itt_calls.string("numbers"), itt::Number::f64, 2, numbers);
+    itt_calls.metadata(domain, no_id, itt_calls.string("number"), itt::Number::s32, 1, &number);
+    itt_calls.metadata(domain, no_id, itt_calls.string("nothing"), itt::Number::s32, 1, nullptr);
+    itt_calls.text(domain, no_id, itt_calls.string("text"), "some text", 4);
+    itt_calls.end(domain);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.args_of(0) == R"("numbers":[0.5,2],"number":-3,"text":"some")");
+}
+
+TEST(markers_regions_frames_and_functions) {
+    itt::Domain* domain = itt_calls.domain("others");
+    const auto session = start();
+    itt_calls.marker(domain, no_id, itt_calls.string("marker"), 1);
+    itt_calls.begin_region(domain, {{1, 2, 3}}, no_id, itt_calls.string("region"));
+    itt_calls.begin_frame(domain, nullptr);
+    itt_calls.end_region(domain, {{1, 2, 3}});
+    itt_calls.end_frame(domain, nullptr);
+    itt_calls.begin_function(domain, no_id, no_id, reinterpret_cast<void*>(0x1234));
+    itt_calls.end(domain);
+    itt_calls.end(domain);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 4);
+    CHECK(name(trace, 0) == "marker" && trace.kind[0] == uint8_t(trace::EventKind::instant));
+    CHECK(name(trace, 1) == "region" && trace.flags[1] == trace::event_async);
+    CHECK(name(trace, 2) == "frame" && trace.flags[2] == trace::event_async);
+    CHECK(name(trace, 3) == "0x1234" && trace.flags[3] == 0);
+}
+
+TEST(counters_are_set_and_counted) {
+    void* counter = itt_calls.counter("counter", "counting", itt::Number::s32);
+    CHECK(itt_calls.counter("counter", "counting", itt::Number::s32) == counter);
+    const auto session = start();
+    int32_t value = 7;
+    itt_calls.set(counter, &value);
+    itt_calls.increase(counter);
+    itt_calls.decrease_by(counter, 10);
+    itt_calls.set(counter, nullptr);
+    itt_calls.increase(nullptr);
+    itt_calls.increase_named(itt_calls.domain("counting"), itt_calls.string("by name"), 5);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 4);
+    for (size_t row = 0; row < 4; ++row) CHECK(category(trace, row) == "counting");
+    CHECK(trace.args_of(0) == "\"value\":7" && trace.args_of(1) == "\"value\":8" &&
+          trace.args_of(2) == "\"value\":-2" && trace.args_of(3) == "\"value\":5");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CHECK(argc == 2);
+    connect(argv[1]);
+    return test::run_all();
+}
