@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "inject/record_table.h"
+#include "inject/thread_state.h"
 
 namespace kinetograph::inject {
 
@@ -47,7 +48,7 @@ uint64_t next_range_id() {
     constexpr uint32_t block_bits = 20;
     static std::atomic<uint64_t> next_block{1};
     // A block of them per thread, so that threads do not wait for one another's cache line.
-    thread_local uint64_t next = 0;
+    uint64_t& next = this_thread().next_range_id;
     if (next % (uint64_t(1) << block_bits) == 0) next = next_block.fetch_add(1) << block_bits;
     return next++;
 }

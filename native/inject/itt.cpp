@@ -19,6 +19,7 @@
 #include "inject/process.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
+#include "inject/thread_state.h"
 
 namespace kinetograph::inject {
 
@@ -136,8 +137,7 @@ int create_event(const char* name, int length) noexcept try {
 
 // Each thread starts and ends its own.
 uint64_t event_range(int number) {
-    thread_local const char this_thread = 0;
-    return range_id(&this_thread, {{uint64_t(number), 0, 0}});
+    return range_id(&this_thread(), {{uint64_t(number), 0, 0}});
 }
 
 int start_event(int number) noexcept try {

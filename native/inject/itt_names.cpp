@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "inject/names.h"
-#include "inject/recent_texts.h"
 #include "inject/text.h"
+#include "inject/thread_state.h"
 
 namespace kinetograph::inject {
 
@@ -39,8 +39,6 @@ Made<Handle>& made(std::string_view text) {
     return *handles.by_text.emplace(text, std::move(fresh)).first->second;
 }
 
-constinit thread_local RecentTexts<itt::String*> recent_strings;
-
 itt::String* make_string(std::string_view text) {
     Made<itt::String>& string = made<itt::String>(text);
     string.handle.text = string.text.c_str();
@@ -58,8 +56,8 @@ itt::Domain* itt_domain(const char* name) {
 
 itt::String* itt_string(const char* characters) {
     const std::string_view text = text_of(characters);
-    if (text.size() > recent_strings.longest) return make_string(text);
-    auto& recent = recent_strings.entry(nullptr, text);
+    if (text.size() > RecentTexts<itt::String*>::longest) return make_string(text);
+    auto& recent = this_thread().itt_strings.entry(nullptr, text);
     if (!recent.is(nullptr, text)) recent.set(nullptr, text, make_string(text));
     return recent.value;
 }

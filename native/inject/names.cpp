@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "inject/recent_texts.h"
 #include "inject/record_table.h"
+#include "inject/thread_state.h"
 
 namespace kinetograph::inject {
 
@@ -21,13 +21,11 @@ bool is_valid(uint32_t id) {
     return id >= __atomic_load_n(recorder->oldest_name, __ATOMIC_RELAXED);
 }
 
-constinit thread_local RecentTexts<uint32_t> recent_names;
-
 }  // namespace
 
 uint32_t name_id(const Domain& domain, std::string_view text) {
-    if (text.size() > recent_names.longest) return intern(domain, text);
-    auto& recent = recent_names.entry(&domain, text);
+    if (text.size() > RecentTexts<uint32_t>::longest) return intern(domain, text);
+    auto& recent = this_thread().names.entry(&domain, text);
     if (!recent.is(&domain, text) || !is_valid(recent.value)) recent.set(&domain, text, intern(domain, text));
     return recent.value;
 }

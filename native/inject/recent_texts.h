@@ -9,7 +9,6 @@
 
 namespace kinetograph::inject {
 
-// A constant initializer and no destructor: a thread pays for it with the first text, and only in memory.
 template <class Value>
 class RecentTexts {
 public:

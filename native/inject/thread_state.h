@@ -1,0 +1,40 @@
+// What a thread keeps that annotates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "inject/domain.h"
+#include "inject/itt_types.h"
+#include "inject/recent_texts.h"
+
+namespace kinetograph::inject {
+
+// One that was pushed and not yet popped.
+struct OpenRange {
+    const Domain* domain;
+    int level;         // how many of the same domain lie around it
+    uint32_t name;     // 0: it is not recorded
+    std::string args;  // members of a JSON object
+};
+
+struct ThreadState {
+    std::vector<OpenRange> open_ranges;
+    RecentTexts<uint32_t> names;
+    RecentTexts<itt::String*> itt_strings;
+    uint64_t next_range_id = 0;
+};
+
+// nullptr before its first annotation. A word of static TLS: the fastest there is, and all that we take of
+// it.
+extern constinit thread_local ThreadState* current_state __attribute__((tls_model("initial-exec")));
+
+ThreadState& make_state();
+
+inline ThreadState& this_thread() {
+    ThreadState* state = current_state;
+    return state ? *state : make_state();
+}
+
+}  // namespace kinetograph::inject
