@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"analysis"},
     {"trace"},
     {"checks"},
-    {"_native", "errors"},
+    {"_native", "errors", "hints"},
 ]
 DATA_OF_RECORD = {"record/event.h", "record/recording.h"}
 # What each folder may include besides itself: whole folders, or single files of one.

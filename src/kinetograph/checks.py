@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
 
 from kinetograph.errors import ArgumentError, KinetographError, UsageError
+from kinetograph.hints import Any, Protocol
 
 __all__ = [
     "path_text",

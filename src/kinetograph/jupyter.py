@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from kinetograph.hints import Any
 
 __all__ = ["load_ipython_extension"]
 

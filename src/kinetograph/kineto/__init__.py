@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from kinetograph.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kinetograph.kineto.names import *  # noqa: F403

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from kinetograph.hints import TYPE_CHECKING
 from kinetograph.session.cuda_library import why_missing
 from kinetograph.session.members import members_of
 from kinetograph.trace.words import Word

@@ -9,11 +9,11 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
 from kinetograph import _native
 from kinetograph.checks import pattern_tuple, require_bools, require_choice, require_int
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
+from kinetograph.hints import Literal
 from kinetograph.session.values import Value
 
 __all__ = ["CallOptions", "Use", "record_calls", "release_calls"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import TYPE_CHECKING
+
+from kinetograph.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kinetograph.session.recording import Session

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from kinetograph.checks import require_bools, require_choice, require_int, require_text, text_tuple
 from kinetograph.errors import UsageError
+from kinetograph.hints import Literal
 from kinetograph.session.values import Value
 
 __all__ = ["ExperimentalConfig"]

@@ -7,7 +7,8 @@ knows this function by its name (`code_names.cpp`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+
+from kinetograph.hints import ParamSpec, TypeVar
 
 __all__ = ["call_program"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
 
 from kinetograph.checks import require_bool, require_positive, require_text
 from kinetograph.errors import StateError, warn_program
+from kinetograph.hints import TYPE_CHECKING, Literal
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, RecordOptions
 from kinetograph.session.handover import call_program

@@ -5,9 +5,8 @@ This is the one table of them: a part that lands takes its lines out of here.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from kinetograph.errors import NotAvailable
+from kinetograph.hints import NoReturn
 
 __all__ = [
     "ExecutionTraceObserver",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TypeVar
 
 from kinetograph.checks import require_iterable, spelled
 from kinetograph.errors import ArgumentError, UsageError
+from kinetograph.hints import TypeVar
 
 __all__ = ["member_of", "members_of"]
 

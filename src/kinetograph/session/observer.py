@@ -12,11 +12,11 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, spelled
 from kinetograph.errors import KinetographError
+from kinetograph.hints import Any
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side

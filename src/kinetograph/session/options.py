@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
 from kinetograph.checks import path_text, require_bools, require_choice, require_folder, require_positive
 from kinetograph.errors import UsageError
+from kinetograph.hints import Literal
 from kinetograph.session.values import Value
 from kinetograph.trace.formats import usable_path
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any
 
 from kinetograph.checks import require_callable, require_text
 from kinetograph.errors import NotAvailable, StateError, UsageError
+from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.trace.json_text import encodable, strict_json, to_json
 from kinetograph.trace.trace import require_free_key
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self
 
 from kinetograph._native import end_where_open
 from kinetograph.checks import require_callable
 from kinetograph.errors import StateError, warn_program
+from kinetograph.hints import Any, Literal, Self
 from kinetograph.session.config import CallOptions, ExperimentalConfig, RecordOptions
 from kinetograph.session.handover import call_program
 from kinetograph.session.kineto_profile import KinetoProfile

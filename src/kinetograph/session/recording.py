@@ -8,11 +8,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
 from kinetograph.errors import KinetographError, StateError
+from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set

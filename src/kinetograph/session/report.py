@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kinetograph import _native
 from kinetograph.checks import require_int, require_text
 from kinetograph.errors import UsageError
+from kinetograph.hints import Any
 from kinetograph.session.categories import CPU_INSTANT_EVENT, KERNEL
 from kinetograph.session.members import member_of
 from kinetograph.trace.json_text import encodable

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
 
+from kinetograph.hints import TYPE_CHECKING
 from kinetograph.trace import Trace
 from kinetograph.trace.events import Events
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph._native import counter, mark, scope
 from kinetograph.errors import ArgumentError
+from kinetograph.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kinetograph.session.details import Details

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import ClassVar
 
 from kinetograph.errors import warn_program
+from kinetograph.hints import ClassVar
 
 __all__ = ["KinetoStepTracker"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 from kinetograph.checks import path_text, require_bool, require_text
 from kinetograph.errors import KinetographError
+from kinetograph.hints import Any
 
 __all__ = ["tensorboard_trace_handler"]
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, ClassVar, Self, dataclass_transform
+
+from kinetograph.hints import Any, ClassVar, Self, dataclass_transform
 
 __all__ = ["Value"]
 

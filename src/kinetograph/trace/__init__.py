@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.trace.event import Event, KinetoEvent
 from kinetograph.trace.load import load
 from kinetograph.trace.trace import Trace

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
+from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.trace.words import counted
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
-
+from kinetograph.hints import TYPE_CHECKING, Any, Self
 from kinetograph.trace.event_row import EventRow
 from kinetograph.trace.times import TorchTimes
 from kinetograph.trace.words import DeviceType, EventKind, key_of

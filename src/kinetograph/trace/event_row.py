@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
-
+from kinetograph.hints import TYPE_CHECKING, Any, Self
 from kinetograph.trace.json_text import from_json
 from kinetograph.trace.words import DeviceType, EventFlag, EventKind, RecordScope
 

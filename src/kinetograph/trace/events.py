@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
 
 from kinetograph.errors import KinetographError
+from kinetograph.hints import TYPE_CHECKING, Any, overload
 from kinetograph.trace.event import Event
 from kinetograph.trace.formats import saver_named
 from kinetograph.trace.reports import report

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
 
 from kinetograph.checks import path_text, require_folder
 from kinetograph.errors import UsageError
+from kinetograph.hints import Any
 
 __all__ = ["require_known_suffix", "saver_for", "saver_named", "usable_path"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from enum import Enum
-from typing import Any
+
+from kinetograph.hints import Any
 
 __all__ = ["DEEPEST", "encodable", "from_json", "plain", "shallow", "strict_json", "to_json"]
 

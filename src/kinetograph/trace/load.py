@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from io import BufferedReader
 from os import PathLike
-from typing import TYPE_CHECKING
 
 from kinetograph import _native
 from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, TraceFormatError
+from kinetograph.hints import TYPE_CHECKING
 from kinetograph.trace.trace import Trace
 
 if TYPE_CHECKING:

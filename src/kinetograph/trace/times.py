@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from kinetograph.hints import Protocol
 
 __all__ = ["TorchTimes", "time_text"]
 

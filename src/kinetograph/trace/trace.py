@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
 from kinetograph.checks import require_text
 from kinetograph.errors import ArgumentError, UsageError
+from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
