@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.integration.hard_cases import run_program
+from tests.libraries import needs
 
 import kinetograph as kg
 
-pytest.importorskip("ittapi")
+pytestmark = needs("ittapi")
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tests.integration.hard_cases import run_program
+from tests.libraries import needs
 
 import kinetograph as kg
 
-pytest.importorskip("nvtx")
+pytestmark = needs("nvtx")
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.integration.runs import PROGRAMS, notes, python, recorded, with_variables
+from tests.libraries import needs
 
 import kinetograph as kg
 
-pytest.importorskip("nvtx")
-pytest.importorskip("ittapi")
+pytestmark = needs("nvtx", "ittapi")
+
 
 PROGRAM = PROGRAMS / "annotates.py"
 

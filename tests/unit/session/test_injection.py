@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.libraries import needs
 
 import kinetograph as kg
 from kinetograph.session import injection
@@ -33,7 +34,6 @@ def interface(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def said(first: str, install: str) -> list[str]:
-    pytest.importorskip("nvtx")
     program = LATE.format(first=first, install=install)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -57,16 +57,19 @@ def test_another_tool_keeps_its_place(
     assert interface.variable not in injection.run_variables({interface.variable: "/another/tool.so"})
 
 
+@needs("nvtx")
 def test_a_library_that_asked_too_early_is_named() -> None:
     names, note = said('nvtx.mark("first")', INSTALL)
     assert names == "[]"
     assert note == "NVTX annotations of nvtx may be missing: loaded before kg.nvtx.install()"
 
 
+@needs("nvtx")
 def test_a_library_that_was_loaded_and_had_not_asked_is_heard_without_a_note() -> None:
     assert said("", INSTALL) == ["['range']", ""]
 
 
+@needs("nvtx")
 def test_without_installing_the_note_says_how() -> None:
     names, note = said("", "")
     assert names == "[]"
