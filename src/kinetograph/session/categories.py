@@ -34,7 +34,15 @@ ANNOTATION = 32
 ALL = (1 << 64) - 1
 
 # What is there only for ActivityType.CPU. Calls into a runtime are not: they come with their device too.
-_OF_THE_HOST = (CPU_OP, USER_ANNOTATION, EXTERNAL_CORRELATION, CPU_INSTANT_EVENT, PYTHON_FUNCTION, COUNTER, ANNOTATION)
+_OF_THE_HOST = (
+    CPU_OP,
+    USER_ANNOTATION,
+    EXTERNAL_CORRELATION,
+    CPU_INSTANT_EVENT,
+    PYTHON_FUNCTION,
+    COUNTER,
+    ANNOTATION,
+)
 
 
 def wanted_categories(

@@ -44,8 +44,8 @@ def features() -> tuple[Feature, ...]:
         _cupti(),
         _cuda_events(),
         _hardware_metrics(),
-        _markers("nvtx", "nvtx"),
-        _markers("itt", "ittapi"),
+        _nvtx(),
+        _tool("itt", "INTEL_LIBITTNOTIFY64"),
         _framework("torch"),
         _framework("triton"),
     )
@@ -138,10 +138,20 @@ def _hardware_metrics() -> Feature:
     )
 
 
-def _markers(name: str, distribution: str) -> Feature:
-    version = _installed_version(distribution)
-    found = f"{distribution} {version} is installed" if version else f"{distribution} is not installed"
-    return Feature(name, False, f"{found}; its ranges come with the {name.upper()} part")
+def _nvtx() -> Feature:
+    from kinetograph import _native
+    from kinetograph.session.availability import NO_NVTX
+
+    if not _native.nvtx_is_built():
+        return Feature("nvtx", False, NO_NVTX, "build it with nvidia-nvtx installed")
+    return _tool("nvtx", "NVTX_INJECTION64_PATH")
+
+
+def _tool(name: str, variable: str) -> Feature:
+    """Who takes our scopes; not asked, for asking would load it."""
+    tool = os.environ.get(variable)
+    where = f"to {tool}" if tool else f"to nobody now: {variable} names the tool, which sets it"
+    return Feature(name, True, f"kg.emit_{name} sends scopes {where}")
 
 
 def _framework(name: str) -> Feature:
