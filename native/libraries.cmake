@@ -59,7 +59,7 @@ if(KINETOGRAPH_NVTX)
             HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
 endif()
 target_sources(kinetograph PRIVATE
-  emit/name.cpp emit/itt_client.cpp emit/itt.cpp emit/itt_tool.cpp emit/nvtx_tool.cpp emit/open_ranges.cpp
+  emit/name.cpp emit/range.cpp emit/itt_client.cpp emit/itt.cpp emit/itt_tool.cpp emit/nvtx_tool.cpp emit/open_ranges.cpp
   emit/scopes.cpp emit/jit.cpp)
 if(KINETOGRAPH_NVTX AND KINETOGRAPH_NVTX_INCLUDE)
   target_sources(kinetograph PRIVATE emit/nvtx.cpp)

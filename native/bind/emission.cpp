@@ -27,19 +27,16 @@ emit::Look look_of_kind(uint32_t meta) {
     return look;
 }
 
-emit::Range range_named(PyObject* text, emit::Look look) {
-    const Utf8 utf8(text);
-    emit::Name* name = emit::name_of(utf8.view());
-    return {name, name ? std::string() : std::string(utf8.view()), look};
+emit::Range range_named(PyObject* text, const emit::Look& look) {
+    return {Utf8(text).view(), look};
 }
 
 emit::Range range_of(ScopeObject* scope) {
     if (!scope->emitted) [[unlikely]] {
-        emit::Range range = range_named(scope->name, look_of_kind(scope->meta));
-        scope->emitted = range.name;
-        return range;
+        scope->emitted = emit::name_of(Utf8(scope->name).view());
+        if (!scope->emitted) return range_named(scope->name, look_of_kind(scope->meta));
     }
-    return {scope->emitted, {}, look_of_kind(scope->meta)};
+    return {*scope->emitted, look_of_kind(scope->meta)};
 }
 
 // What `describe_emitted` gives: (name or None, color, category or 0, payload).

@@ -11,11 +11,11 @@ itt::Domain* domain() {
 }
 
 itt::String* string_of(const Range& range) {
-    if (!range.name) return ittapi::make_string(range.text.c_str());
-    void* known = range.name->itt.load(std::memory_order_relaxed);
-    if (!known) {
-        known = ittapi::make_string(range.label());
-        range.name->itt.store(known, std::memory_order_relaxed);
+    Name& name = *range.name;
+    void* known = name.itt.load(std::memory_order_relaxed);
+    if (!known) [[unlikely]] {
+        known = ittapi::make_string(name.text.c_str());  // ITT knows no texts that are not kept
+        name.itt.store(known, std::memory_order_relaxed);
     }
     return static_cast<itt::String*>(known);
 }

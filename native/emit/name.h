@@ -11,9 +11,10 @@
 namespace kinetograph::emit {
 
 struct Name {
-    explicit Name(std::string_view name) : text(name) {}
+    explicit Name(std::string_view name, bool kept = true) : text(name), is_kept(kept) {}
 
     const std::string text;
+    const bool is_kept;  // false: for one range only, so no tool is to remember it
     // Of our domain; nullptr or 0 until the first use.
     std::atomic<void*> nvtx{nullptr};
     std::atomic<void*> itt{nullptr};

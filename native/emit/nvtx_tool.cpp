@@ -27,13 +27,13 @@ namespace {
 
 // Registered twice in the worst case, which does no harm.
 nvtx::Message message_of(const Range& range) {
-    if (!range.name) return {range.text.c_str()};
-    void* known = range.name->nvtx.load(std::memory_order_relaxed);
-    if (!known) {
-        known = nvtx::register_text(nvtx_scope_domain(), range.label());
-        range.name->nvtx.store(known, std::memory_order_relaxed);
+    Name& name = *range.name;
+    void* known = name.nvtx.load(std::memory_order_relaxed);
+    if (!known && name.is_kept) [[unlikely]] {
+        known = nvtx::register_text(nvtx_scope_domain(), name.text.c_str());
+        name.nvtx.store(known, std::memory_order_relaxed);
     }
-    return {range.label(), known};
+    return {name.text.c_str(), known};
 }
 
 void count(Name& name, double value) {

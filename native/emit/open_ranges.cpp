@@ -19,8 +19,18 @@ void OpenRanges::begin(const void* key, uintptr_t context, Range&& range) {
 }
 
 void OpenRanges::end(const void* key, uintptr_t context) {
+    const Open& innermost = open_.back();
+    if (innermost.key == key && innermost.context == context && innermost.is_pushed) [[likely]] {
+        tool_.pop();
+        --pushed_;
+        open_.pop_back();
+        return publish();
+    }
     const size_t index = find(key, context);
-    if (index == nowhere) return;
+    if (index != nowhere) end_at(index);
+}
+
+void OpenRanges::end_at(size_t index) {
     if (open_[index].is_pushed)
         take_off(index);
     else

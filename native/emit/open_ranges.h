@@ -21,7 +21,7 @@ public:
 
     // `key` is what a begin and its end have in common, `context` whose scopes nest. By the owner.
     void begin(const void* key, uintptr_t context, Range&& range);
-    // Does nothing for one whose begin was not told, or in another thread.
+    // Does nothing for one whose begin was not told, or in another thread. Not while it is empty.
     void end(const void* key, uintptr_t context);
 
     bool is_empty() const { return depth_.load(std::memory_order_relaxed) == 0; }
@@ -37,6 +37,7 @@ private:
     static constexpr size_t nowhere = SIZE_MAX;
 
     size_t find(const void* key, uintptr_t context) const;
+    void end_at(size_t index);
     void take_off(size_t index);
     void publish() { depth_.store(uint32_t(open_.size()), std::memory_order_relaxed); }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <string_view>
 
 #include "emit/name.h"
 
@@ -26,13 +27,17 @@ struct Look {
     Payload payload;
 };
 
-// One of our own domain. `text` stands for the name where there are too many of them to be known.
+// One of our own domain.
 struct Range {
     Name* name = nullptr;
-    std::string text;
     Look look;
+    std::unique_ptr<Name> own_name;  // where there are too many of them to be kept
 
-    const char* label() const { return name ? name->text.c_str() : text.c_str(); }
+    Range(Name& kept, const Look& looks) : name(&kept), look(looks) {}
+    // Never throws: without memory for the text it has another.
+    KINETOGRAPH_API Range(std::string_view text, const Look& looks) noexcept;
+
+    Range copy() const noexcept { return own_name ? Range(own_name->text, look) : Range(*name, look); }
 };
 
 }  // namespace kinetograph::emit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -18,10 +19,11 @@ namespace {
 constexpr size_t targets = 2;
 constexpr const Tool* tools[targets] = {&nvtx_tool, &itt_tool};
 
-std::atomic<uint32_t> wanted[targets];
+uint32_t users[targets];          // under the lock
+std::atomic<uint32_t> wanted{0};  // a bit for each that has some
 
 bool is_wanted(size_t target) {
-    return wanted[target].load(std::memory_order_relaxed) != 0;
+    return wanted.load(std::memory_order_relaxed) & 1u << target;
 }
 
 struct ThreadRanges {
@@ -30,7 +32,8 @@ struct ThreadRanges {
     bool is_empty() const { return open[0].is_empty() && open[1].is_empty(); }
 };
 
-constinit thread_local ThreadRanges* current = nullptr;
+// One word of static TLS, as for the recorder.
+constinit thread_local ThreadRanges* current __attribute__((tls_model("initial-exec"))) = nullptr;
 
 struct Threads {
     std::mutex mutex;
@@ -54,7 +57,7 @@ Threads& threads() {
 
 // Under the lock.
 void clear_bit_when_over() {
-    const bool is_over = !is_wanted(0) && !is_wanted(1) &&
+    const bool is_over = wanted.load(std::memory_order_relaxed) == 0 &&
                          std::ranges::all_of(threads().all, [](auto* each) { return each->is_empty(); });
     if (is_over) record::active.fetch_and(~uint32_t(record::active_emission), std::memory_order_relaxed);
 }
@@ -92,22 +95,23 @@ void settle_after_stop() {
 void start(Target target) noexcept {
     if (!tools[size_t(target)]->is_listening()) return;
     const std::lock_guard lock(threads().mutex);
-    wanted[size_t(target)].fetch_add(1, std::memory_order_relaxed);
+    ++users[size_t(target)];
+    wanted.fetch_or(1u << size_t(target), std::memory_order_relaxed);
     record::active.fetch_or(record::active_emission, std::memory_order_relaxed);
 }
 
 void stop(Target target) noexcept {
     if (!tools[size_t(target)]->is_listening()) return;
     const std::lock_guard lock(threads().mutex);
-    wanted[size_t(target)].fetch_sub(1, std::memory_order_relaxed);
+    if (--users[size_t(target)] == 0) wanted.fetch_and(~(1u << size_t(target)), std::memory_order_relaxed);
     clear_bit_when_over();
 }
 
 void begin_scope(const void* key, uintptr_t context, Range&& range) noexcept try {
-    const bool to_both = is_wanted(0) && is_wanted(1);
-    for (size_t target = 0; target < targets; ++target)
-        if (is_wanted(target))
-            this_thread().open[target].begin(key, context, to_both ? Range(range) : std::move(range));
+    uint32_t told = wanted.load(std::memory_order_relaxed);
+    for (; told & (told - 1); told &= told - 1)  // all but the last
+        this_thread().open[std::countr_zero(told)].begin(key, context, range.copy());
+    if (told) this_thread().open[std::countr_zero(told)].begin(key, context, std::move(range));
 } catch (...) {
     // For want of memory a tool misses a scope.
 }
@@ -116,7 +120,7 @@ void end_scope(const void* key, uintptr_t context) noexcept {
     if (!current) return;
     for (OpenRanges& open : current->open)
         if (!open.is_empty()) open.end(key, context);
-    if (!is_wanted(0) && !is_wanted(1) && current->is_empty()) [[unlikely]]
+    if (wanted.load(std::memory_order_relaxed) == 0 && current->is_empty()) [[unlikely]]
         settle_after_stop();
 }
 
