@@ -1,16 +1,33 @@
 """What one named range costs the program: ours, the floors, the peers."""
 
+from benchmarks.floor import nvtx_flags
 from benchmarks.harness import Samples, interleave, is_installed
 from benchmarks.report import Claim, claims_table, table
 
-MODULES = ["floor", "kinetograph", "kinetograph_untouched", "torch", "nvtx", "viztracer", "opentelemetry"]
+MODULES = [
+    "floor",
+    "kinetograph",
+    "kinetograph_untouched",
+    "kinetograph_emitting",
+    "torch",
+    "nvtx",
+    "viztracer",
+    "opentelemetry",
+]
 FLOOR_ON = "floor: clock twice, 32 bytes, bound once"
 FLOOR_OFF = "floor: empty context manager, bound once"
+FLOOR_NVTX = "floor: NVTX push and pop, bound once"
 
 # Ours, what it is held against, and the most (at_most) or least (at_least) that their ratio may be.
 PROMISES = [
     ("scope recorded / C context manager with clock", "kg.scope recorded", FLOOR_ON, {"at_most": 1.3}),
     ("scope off / empty C context manager", "kg.scope off", FLOOR_OFF, {"at_most": 1.3}),
+    (
+        "scope emitted to NVTX / C context manager with NVTX",
+        "kg.scope emitted to NVTX",
+        FLOOR_NVTX,
+        {"at_most": 1.6},
+    ),
     *(
         (f"torch {theirs}, {state} / scope {state}", f"torch {theirs}, {state}", f"kg.scope {state}", limit)
         for theirs, limit in (("_RecordFunctionFast", {"at_least": 4}), ("record_function", {"at_least": 40}))
@@ -29,6 +46,8 @@ def run(*, quick: bool) -> str:
 
 
 def has_its_tool(module: str) -> bool:
+    if module == "kinetograph_emitting":
+        return bool(nvtx_flags())
     return module == "floor" or is_installed(module.removesuffix("_untouched"))
 
 

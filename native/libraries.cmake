@@ -52,6 +52,23 @@ else()
   target_sources(kinetograph PRIVATE
     collect/cupti/collector_missing.cpp collect/cuda_events/collector_missing.cpp collect/cupti/metrics_missing.cpp)
 endif()
+
+# Our scopes in other people's tools. The headers of NVTX are those of NVIDIA's wheel, or of a toolkit; ITT needs none.
+if(KINETOGRAPH_NVTX)
+  find_path(KINETOGRAPH_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h
+            HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+endif()
+target_sources(kinetograph PRIVATE
+  emit/name.cpp emit/range.cpp emit/itt_client.cpp emit/itt.cpp emit/itt_tool.cpp emit/nvtx_tool.cpp emit/open_ranges.cpp
+  emit/scopes.cpp emit/jit.cpp)
+if(KINETOGRAPH_NVTX AND KINETOGRAPH_NVTX_INCLUDE)
+  target_sources(kinetograph PRIVATE emit/nvtx.cpp)
+  target_include_directories(kinetograph SYSTEM PRIVATE ${KINETOGRAPH_NVTX_INCLUDE})
+else()
+  message(STATUS "the headers of NVTX were not found: scopes will not be emitted to it")
+  target_sources(kinetograph PRIVATE emit/nvtx_missing.cpp)
+endif()
+target_link_libraries(kinetograph PRIVATE ${CMAKE_DL_LIBS})
 target_include_directories(kinetograph PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
 target_link_libraries(kinetograph PUBLIC Threads::Threads)
 # Never unloaded: threads have destructors here, the keeper runs here, and tables of functions are in foreign hands.
@@ -82,11 +99,7 @@ if(KINETOGRAPH_SANITIZE)
 endif()
 
 # What other people's annotations reach us by: loaded by whoever annotates, also where there is no Python. It records
-# through the C table only. The headers are those of NVIDIA's wheel, or of a toolkit.
-if(KINETOGRAPH_NVTX)
-  find_path(KINETOGRAPH_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h
-            HINTS ${cupti_wheel} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
-endif()
+# through the C table only.
 add_library(kinetograph_annotations SHARED
   inject/itt.cpp inject/itt_names.cpp inject/itt_counters.cpp
   inject/domain.cpp inject/names.cpp inject/nested_ranges.cpp inject/events.cpp inject/text.cpp inject/thread_state.cpp inject/process.cpp

@@ -18,10 +18,11 @@ PYTHON_LAYERS = [
     {"ondemand", "run"},
     {"kineto"},
     {"session"},
-    {"frameworks", "export", "intra_kernel"},
+    {"frameworks", "export", "intra_kernel", "nvtx", "itt"},
     {"analysis"},
-    {"trace"},
+    {"trace", "ranged", "injection"},
     {"checks"},
+    {"late"},
     {"_native", "errors", "hints"},
 ]
 DATA_OF_RECORD = {"record/event.h", "record/recording.h"}
@@ -32,7 +33,7 @@ MAY_INCLUDE = {
     "record": {"base", "include"},
     "collect": {"base", "record", "include"},
     "emit": {"base", "record", "include"},
-    "inject": {"base/json_members.h", "include"},
+    "inject": {"base/itt_types.h", "base/json_members.h", "include"},
     "trace": {"base", *DATA_OF_RECORD},
     "format": {"base", *DATA_OF_RECORD, "trace"},
     "intra_kernel": {"base", *DATA_OF_RECORD, "trace"},

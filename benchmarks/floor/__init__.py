@@ -2,6 +2,7 @@
 
 import importlib.util
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 from types import ModuleType
@@ -23,13 +24,32 @@ def load_hooks() -> ModuleType:
 def load_extension(name: str) -> ModuleType:
     library = OUT / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = sysconfig.get_path("include")
-    build(HERE / f"{name}.c", library, "-fPIC", "-shared", "-fvisibility=hidden", f"-I{include}")
+    flags = ("-fPIC", "-shared", "-fvisibility=hidden", f"-I{include}", *nvtx_flags())
+    build(HERE / f"{name}.c", library, *flags)
     spec = importlib.util.spec_from_file_location(name, library)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load {library}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def nvtx_flags() -> tuple[str, ...]:
+    """How to find the headers of NVTX, which come with what the build needs; none without them."""
+    for entry in sys.path:
+        headers = Path(entry) / "nvidia" / "cu13" / "include"
+        if (headers / "nvtx3" / "nvToolsExt.h").exists():
+            return "-DFLOOR_NVTX", f"-isystem{headers}", "-ldl"
+    return ()
+
+
+def null_tool() -> Path | None:
+    """A tool that takes NVTX ranges and ITT tasks and does nothing; None without the headers of NVTX."""
+    flags = nvtx_flags()
+    library = OUT / "null_tool.so"
+    if flags:
+        build(HERE / "null_tool.c", library, "-fPIC", "-shared", *flags)
+    return library if flags else None
 
 
 def write_json(count: int, path: str) -> float:

@@ -76,6 +76,33 @@ static PyObject* span_exit(PyObject* self, PyObject* const* args, Py_ssize_t cou
     return none();
 }
 
+/* What a range of NVTX costs at the least: the text is registered, nothing else is told. */
+#ifdef FLOOR_NVTX
+#include <nvtx3/nvToolsExt.h>
+static nvtxDomainHandle_t nvtx_domain;
+static nvtxStringHandle_t nvtx_text;
+
+static PyObject* nvtx_enter(PyObject* self, PyObject* ignored) {
+    if (nvtx_domain == NULL) {
+        nvtx_domain = nvtxDomainCreateA("floor");
+        nvtx_text = nvtxDomainRegisterStringA(nvtx_domain, "x");
+    }
+    nvtxEventAttributes_t event = {.version = NVTX_VERSION,
+                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                   .messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+                                   .message.registered = nvtx_text};
+    nvtxDomainRangePushEx(nvtx_domain, &event);
+    return none();
+}
+static PyObject* nvtx_exit(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+    nvtxDomainRangePop(nvtx_domain);
+    return none();
+}
+#else
+#define nvtx_enter empty_enter
+#define nvtx_exit empty_exit
+#endif
+
 static PyObject* wrapped_call(PyObject* self, PyObject* const* args, size_t count, PyObject* keywords) {
     open_record(((Range*)self)->name);
     PyObject* result = PyObject_Vectorcall(((Range*)self)->function, args, count, keywords);
@@ -91,6 +118,11 @@ static PyMethodDef empty_methods[] = {
 static PyMethodDef span_methods[] = {
     {"__enter__", span_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyMethodDef nvtx_methods[] = {
+    {"__enter__", nvtx_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))nvtx_exit, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -119,6 +151,7 @@ static PyTypeObject empty_type = {RANGE_TYPE("floor.Empty"), .tp_methods = empty
 static PyTypeObject span_type = {RANGE_TYPE("floor.Span"), .tp_methods = span_methods};
 static PyTypeObject bound_empty_type = {RANGE_TYPE("floor.BoundEmpty")};
 static PyTypeObject bound_span_type = {RANGE_TYPE("floor.BoundSpan")};
+static PyTypeObject bound_nvtx_type = {RANGE_TYPE("floor.BoundNvtx")};
 static PyTypeObject wrapped_type = {
     RANGE_TYPE("floor.Wrapped") | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_call = PyVectorcall_Call,
@@ -134,6 +167,7 @@ static Cache empties = {&empty_type, NULL, NULL};
 static Cache spans = {&span_type, NULL, NULL};
 static Cache bound_empties = {&bound_empty_type, empty_methods, NULL};
 static Cache bound_spans = {&bound_span_type, span_methods, NULL};
+static Cache bound_nvtxs = {&bound_nvtx_type, nvtx_methods, NULL};
 
 static Range* new_range(PyTypeObject* type) {
     static uint32_t names_given;
@@ -169,6 +203,9 @@ static PyObject* floor_bound_empty(PyObject* self, PyObject* name) {
 }
 static PyObject* floor_bound_span(PyObject* self, PyObject* name) {
     return cached_range(&bound_spans, name);
+}
+static PyObject* floor_bound_nvtx(PyObject* self, PyObject* name) {
+    return cached_range(&bound_nvtxs, name);
 }
 
 static PyObject* floor_begin(PyObject* self, PyObject* name) {
@@ -206,6 +243,7 @@ static PyMethodDef functions[] = {
     {"span", floor_span, METH_O, "The same, but it reads the clock twice and stores 32 bytes."},
     {"bound_empty", floor_bound_empty, METH_O, "`empty` with its methods bound once."},
     {"bound_span", floor_bound_span, METH_O, "`span` with its methods bound once."},
+    {"bound_nvtx", floor_bound_nvtx, METH_O, "`bound_empty` with a range of NVTX."},
     {"begin", floor_begin, METH_O, "Open a record."},
     {"end", floor_end, METH_NOARGS, "Close the record opened last."},
     {"mark", floor_mark, METH_O, "Read the clock once and store 32 bytes."},
@@ -236,7 +274,8 @@ PyMODINIT_FUNC PyInit_floor(void) {
     if (records == NULL) return PyErr_NoMemory();
     memset(records, 1, record_count * sizeof(Record));
     if (PyType_Ready(&bound_once_type) < 0 || PyType_Ready(&wrapped_type) < 0) return NULL;
-    if (!is_ready(&empties) || !is_ready(&spans) || !is_ready(&bound_empties) || !is_ready(&bound_spans))
+    if (!is_ready(&empties) || !is_ready(&spans) || !is_ready(&bound_empties) || !is_ready(&bound_spans) ||
+        !is_ready(&bound_nvtxs))
         return NULL;
     return PyModule_Create(&module);
 }

@@ -10,8 +10,8 @@ namespace {
 
 PyObject* hooks[int(Hook::count)];
 
-constexpr const char* names[] = {"prepare",       "decorate",      "refuse",      "describe_enter",
-                                 "describe_exit", "observe_enter", "observe_exit"};
+constexpr const char* names[] = {"prepare",       "decorate",         "refuse",        "describe_enter",
+                                 "describe_exit", "describe_emitted", "observe_enter", "observe_exit"};
 static_assert(sizeof(names) / sizeof(names[0]) == size_t(Hook::count));
 
 PyObject* set_hook(PyObject*, PyObject* args) {

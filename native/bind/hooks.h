@@ -11,6 +11,7 @@ enum class Hook {
     refuse,
     describe_enter,
     describe_exit,
+    describe_emitted,
     observe_enter,
     observe_exit,
     count

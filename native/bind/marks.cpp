@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "bind/emission.h"
 #include "bind/hooks.h"
 #include "bind/python_thread.h"
 #include "bind/scope_object.h"
@@ -25,8 +26,8 @@ void append_now(PyObject* name, RecordKind kind, record::Category category, uint
                              0, lane, 0, 0});
 }
 
-bool is_recording() {
-    return (record::active.load(std::memory_order_relaxed) & record::active_sessions) != 0;
+bool is_active(record::ActiveBits bit) {
+    return (record::active.load(std::memory_order_relaxed) & bit) != 0;
 }
 
 bool check_name(const char* function, PyObject* name) {
@@ -38,7 +39,9 @@ bool check_name(const char* function, PyObject* name) {
 
 PyObject* mark(PyObject*, PyObject* name) {
     if (!check_name("mark", name)) return nullptr;
-    if (is_recording()) append_now(name, RecordKind::instant, record::Category::cpu_instant_event, 0);
+    if (is_active(record::active_emission)) emit_mark(name);
+    if (is_active(record::active_sessions))
+        append_now(name, RecordKind::instant, record::Category::cpu_instant_event, 0);
     Py_RETURN_NONE;
 }
 
@@ -53,7 +56,8 @@ PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         return refuse_argument("float(value)", "counter() expects a number as value of %R, got %.200s",
                                args[0], Py_TYPE(args[1])->tp_name);
     }
-    if (is_recording())
+    if (is_active(record::active_emission)) emit_count(args[0], value);
+    if (is_active(record::active_sessions))
         append_now(args[0], RecordKind::counter, record::Category::counter, std::bit_cast<uint64_t>(value));
     Py_RETURN_NONE;
 }

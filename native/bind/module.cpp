@@ -3,9 +3,11 @@
 
 #include "bind/cuda.h"
 #include "bind/cuda_events.h"
+#include "bind/emission.h"
 #include "bind/hooks.h"
 #include "bind/marks.h"
 #include "bind/merge.h"
+#include "bind/other_tools.h"
 #include "bind/python_calls.h"
 #include "bind/python_samples.h"
 #include "bind/scope.h"
@@ -38,4 +40,6 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_session_files(module);
     kinetograph::bind::bind_cuda(module);
     kinetograph::bind::bind_cuda_events(module);
+    kinetograph::bind::bind_emission(module);
+    kinetograph::bind::bind_other_tools(module);
 }

@@ -1,9 +1,11 @@
 #include "bind/scope.h"
 
+#include "bind/emission.h"
 #include "bind/hooks.h"
 #include "bind/python_thread.h"
 #include "bind/scope_object.h"
 #include "bind/scoped_function.h"
+#include "bind/utf8.h"
 #include "collect/python_calls/stacks.h"
 #include "record/recorder.h"
 
@@ -32,17 +34,7 @@ constexpr uint32_t user_scope =
 }  // namespace
 
 uint32_t intern_text(PyObject* text) {
-    Py_ssize_t bytes = 0;
-    if (const char* utf8 = PyUnicode_AsUTF8AndSize(text, &bytes)) return names->intern({utf8, size_t(bytes)});
-    PyErr_Clear();
-    PyObject* spelled = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
-    if (!spelled) {
-        PyErr_Clear();
-        return names->intern("<name that cannot be encoded>");
-    }
-    const uint32_t id = names->intern({PyBytes_AS_STRING(spelled), size_t(PyBytes_GET_SIZE(spelled))});
-    Py_DECREF(spelled);
-    return id;
+    return names->intern(Utf8(text).view());
 }
 
 uint32_t name_id_of(ScopeObject* scope) {
@@ -57,6 +49,8 @@ bool begin(ScopeObject* scope, uint32_t bits) {
     auto* self = reinterpret_cast<PyObject*>(scope);
     if (bits & record::active_observers) [[unlikely]]
         if (!call_hook(Hook::observe_enter, self)) return false;
+    if (bits & record::active_emission) [[unlikely]]
+        if (!emit_begin(scope)) return false;
     if (!(bits & record::active_sessions)) return true;
     record::ThreadBuffer* thread = recording_python_thread();
     if (thread && scope->details != Py_None) [[unlikely]] {
@@ -98,8 +92,8 @@ bool end_with_more(ScopeObject* scope, uint64_t now, uint32_t stack) {
 }  // namespace
 
 bool end(ScopeObject* scope, uint32_t bits) {
-    const uint64_t now = base::ticks();
     if (bits & record::active_sessions) {
+        const uint64_t now = base::ticks();
         if (record::ThreadBuffer* thread = recording_python_thread()) {
             const uint32_t stack = bits & record::active_stacks ? collect::current_stack() : 0;
             if (scope->details == Py_None && stack == 0) [[likely]]
@@ -108,6 +102,8 @@ bool end(ScopeObject* scope, uint32_t bits) {
                 return false;
         }
     }
+    if (bits & record::active_emission) [[unlikely]]
+        emit_end(scope);
     if (bits & record::active_observers) [[unlikely]]
         return call_hook(Hook::observe_exit, reinterpret_cast<PyObject*>(scope));
     return true;
@@ -126,6 +122,7 @@ PyObject* end_where_open(PyObject*, PyObject* object) {
     if (thread)
         if (record::Lane* lane = record::lane_with_open(*thread, scope->name_id))
             record::end_scope(*thread, *lane, scope->name_id, now);
+    if (bits & record::active_emission) emit_end(scope);
     if (bits & record::active_observers && !call_hook(Hook::observe_exit, object)) return nullptr;
     Py_RETURN_NONE;
 }
@@ -216,6 +213,7 @@ ScopeObject* new_scope(PyObject* name) {
     scope->details = Py_NewRef(Py_None);
     scope->name_id = 0;
     scope->meta = user_scope;
+    scope->emitted = nullptr;
     return scope;
 }
 

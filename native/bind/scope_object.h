@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "emit/name.h"
 #include "record/extent.h"
 
 namespace kinetograph::bind {
@@ -17,9 +18,10 @@ struct ScopeObject {
     PyObject_HEAD PyObject* name;  // str
     PyObject* enter;  // bound methods, made once for a shared object: `with` then allocates nothing
     PyObject* exit;
-    PyObject* details;  // None, or what `describe` turns into the arguments of the event
-    uint32_t name_id;   // 0 or forgotten: not interned yet
-    uint32_t meta;      // record::open_meta
+    PyObject* details;    // None, or what `describe` turns into the arguments of the event
+    uint32_t name_id;     // 0 or forgotten: not interned yet
+    uint32_t meta;        // record::open_meta
+    emit::Name* emitted;  // what other tools know the name by; nullptr: nobody has asked yet
 };
 
 extern PyTypeObject scope_type;

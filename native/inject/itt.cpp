@@ -8,12 +8,12 @@
 #include <mutex>
 #include <string>
 
+#include "base/itt_types.h"
 #include "base/json_members.h"
 #include "inject/clients.h"
 #include "inject/events.h"
 #include "inject/itt_counters.h"
 #include "inject/itt_names.h"
-#include "inject/itt_types.h"
 #include "inject/names.h"
 #include "inject/nested_ranges.h"
 #include "inject/process.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "inject/itt_types.h"
+#include "base/itt_types.h"
 
 namespace kinetograph::inject {
 

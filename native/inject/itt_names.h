@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/itt_types.h"
 #include "inject/domain.h"
-#include "inject/itt_types.h"
 
 namespace kinetograph::inject {
 

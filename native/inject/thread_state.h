@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/itt_types.h"
 #include "inject/domain.h"
-#include "inject/itt_types.h"
 #include "inject/recent_texts.h"
 
 namespace kinetograph::inject {

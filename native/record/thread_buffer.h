@@ -29,7 +29,8 @@ namespace kinetograph::record {
 enum ActiveBits : uint32_t {
     active_sessions = 1,
     active_observers = 2,
-    active_stacks = 4,  // scopes carry the Python stack
+    active_stacks = 4,    // scopes carry the Python stack
+    active_emission = 8,  // scopes go out to other tools
 };
 KINETOGRAPH_API extern std::atomic<uint32_t> active;
 

@@ -7,7 +7,7 @@
 >>> p.export_chrome_trace("trace.json.gz")
 """
 
-from kinetograph import kineto
+from kinetograph import itt, kineto, nvtx
 from kinetograph.errors import (
     ArgumentError,
     KinetographError,
@@ -31,13 +31,10 @@ from kinetograph.session.config import (
     ProfilerState,
     RecordOptions,
 )
+from kinetograph.session.emission import emit_itt, emit_nvtx
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.later import (
     ExecutionTraceObserver,
-    emit_itt,
-    emit_nvtx,
-    itt,
-    nvtx,
     ondemand,
     patch_torch,
     register_backend,

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/itt_types.h"
 #include "check.h"
 #include "format/json_check.h"
-#include "inject/itt_types.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Literal
 
 from kinetograph.errors import KinetographError, UsageError
+from kinetograph.injection import run_variables
 from kinetograph.run.collect import Collected, Reading, Tell, Trimmer, collect
 from kinetograph.run.command import python_command
 from kinetograph.run.directory import VARIABLE, RunDirectory, outer_run
@@ -19,7 +20,6 @@ from kinetograph.run.settings import RunSettings
 from kinetograph.run.waiting import silent_processes
 from kinetograph.session.activity import activity_set
 from kinetograph.session.availability import require_available
-from kinetograph.session.injection import run_variables
 from kinetograph.session.ranks import rank_from_environment
 from kinetograph.session.recording import describe
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kinetograph import _native
 from kinetograph.errors import NotAvailable, UsageError
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ProfilerConfig
 from kinetograph.session.cuda_library import why_missing
 from kinetograph.session.state import ProfilerState
 
-__all__ = ["require_available", "require_cuda", "shortfalls"]
+__all__ = ["NO_NVTX", "require_available", "require_cuda", "shortfalls"]
+
+NO_NVTX = "it was built without the headers of NVTX"
 
 _USE_KINETO = "use ProfilerState.KINETO, or CPU for host times only"
 
 _MISSING_STATES: Mapping[ProfilerState, str] = {
-    ProfilerState.NVTX: "emitting NVTX ranges comes with the NVTX part",
-    ProfilerState.ITT: "emitting ITT tasks comes with the ITT part",
     ProfilerState.PRIVATEUSE1: "markers of custom backends come with register_backend",
     ProfilerState.KINETO_PRIVATEUSE1_FALLBACK: "device times of custom backends come with register_backend",
     ProfilerState.KINETO_PRIVATEUSE1: "device times of custom backends come with register_backend",
@@ -63,6 +64,8 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
 
 
 def _why_missing(state: ProfilerState) -> str | None:
+    if state is ProfilerState.NVTX:
+        return None if _native.nvtx_is_built() else NO_NVTX
     return why_missing() if state.times_scopes else _MISSING_STATES.get(state)
 
 

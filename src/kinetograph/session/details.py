@@ -19,7 +19,17 @@ from kinetograph.session.members import member_of
 from kinetograph.trace.json_text import DEEPEST, plain, shallow
 from kinetograph.trace.words import RESERVED_ARGUMENTS, RecordScope
 
-__all__ = ["Details", "at_enter", "at_exit", "count_shapes", "members_text", "prepare", "shape_members"]
+__all__ = [
+    "Details",
+    "at_enter",
+    "at_exit",
+    "count_emitted_shapes",
+    "count_shapes",
+    "emits_shapes",
+    "members_text",
+    "prepare",
+    "shape_members",
+]
 
 # Flag of native/record/event.h: sessions that did not ask for shapes leave out those of this event.
 _FLAG_INPUT_SHAPES = 8
@@ -27,6 +37,7 @@ _FLAG_INPUT_SHAPES = 8
 _SHAPE_MEMBERS = ("Input Dims", "Input Strides", "Input type")
 
 _sessions_with_shapes = 0
+_emissions_with_shapes = 0
 
 # C++ names, as PyTorch writes them into traces.
 _TYPE_NAMES = {
@@ -63,6 +74,16 @@ def count_shapes(change: int) -> None:
     _sessions_with_shapes += change
 
 
+def count_emitted_shapes(change: int) -> None:
+    """The same for who sends scopes to another tool."""
+    global _emissions_with_shapes
+    _emissions_with_shapes += change
+
+
+def emits_shapes() -> bool:
+    return _emissions_with_shapes > 0
+
+
 def prepare(
     name: str,
     /,
@@ -94,7 +115,7 @@ def _wanted_inputs(inputs: Iterable[object]) -> Sequence[object] | None:
         raise ArgumentError(
             f"inputs: expected a list of arrays, got {spelled(inputs)}", hint="write inputs=[array]"
         )
-    if not (_native.is_recording() or observer.is_observing()):
+    if not (_native.is_recording() or observer.is_observing() or emits_shapes()):
         return None
     return inputs if isinstance(inputs, (list, tuple)) else tuple(inputs)
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kinetograph.session import injection
+from kinetograph import injection
 from kinetograph.session.cuda_library import (
     COUNTER_PERMISSION,
     PATH_VARIABLE,
@@ -140,13 +140,17 @@ def _hardware_metrics() -> Feature:
 
 
 def _annotations(name: str, interface: injection.Interface) -> Feature:
-    owner = injection.owner(interface)
-    if owner is not None and not injection.is_installed(interface):
-        return Feature(name, False, f"annotations go to {owner}", f"{interface.variable} names it")
+    """Both ways: which are recorded, and who takes ours. The tool is not asked, for that would load it."""
     if not os.path.exists(injection.library()):
         return Feature(name, False, f"{injection.library()} is missing", "reinstall kinetograph")
-    installed = "are recorded" if owner is not None else f"are recorded after kg.{name}.install()"
-    return Feature(name, True, f"annotations {installed}, and by kinetograph run")
+    owner = injection.owner(interface)
+    if owner is None:
+        return Feature(
+            name, True, f"annotations are recorded after kg.{name}.install() and by kinetograph run"
+        )
+    if injection.is_installed(interface):
+        return Feature(name, True, "annotations are recorded")
+    return Feature(name, True, f"kg.emit_{name} sends scopes to {owner}, and annotations go there, too")
 
 
 def _framework(name: str) -> Feature:

@@ -11,10 +11,6 @@ from kinetograph.hints import NoReturn
 __all__ = [
     "ExecutionTraceObserver",
     "Later",
-    "emit_itt",
-    "emit_nvtx",
-    "itt",
-    "nvtx",
     "ondemand",
     "patch_torch",
     "register_backend",
@@ -44,14 +40,6 @@ class Later:
     def __repr__(self) -> str:
         return f"<kinetograph.{self.__name__}: not available yet>"
 
-
-_SCOPE = "kg.scope records ranges today"
-_MARKERS = "is_available range_push range_pop range_start range_end range mark domain string_handle install"
-
-nvtx = Later("nvtx", "NVTX ranges come with the NVTX part", instead=_SCOPE, members=_MARKERS)
-itt = Later("itt", "ITT tasks come with the ITT part", instead=_SCOPE, members=_MARKERS)
-emit_nvtx = Later("emit_nvtx", "sending scopes to Nsight comes with the NVTX part")
-emit_itt = Later("emit_itt", "sending scopes to VTune comes with the ITT part")
 
 register_backend = Later(
     "register_backend",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kinetograph.session.cuda import CudaUse
     from kinetograph.session.cuda_metrics import CudaMetrics
 
-__all__ = ["PostProcess", "Session", "describe"]
+__all__ = ["PostProcess", "Session", "describe", "start_native"]
 
 PostProcess = Callable[[Trace], object]
 
@@ -106,11 +106,15 @@ class Session:
         exit_path = config.recording.usable_path()
         directory = config.recording.usable_directory()
         load_python_side()
+        if config.state.only_emits:
+            from kinetograph.session.emitting_session import EmittingSession
+
+            return EmittingSession(config, chosen, mask, post_process, exit_path, starts_paused)
         all_threads = all_threads or config.experimental_config.profile_all_threads
         # First, so that attaching to CUDA, which takes time, is not part of what is recorded.
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
         try:
-            number = _start_native(config.recording, directory, all_threads, starts_paused)
+            number = start_native(config.recording, directory, all_threads, starts_paused)
         except BaseException:
             if cuda is not None:
                 cuda.release()
@@ -356,7 +360,7 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
 
 
 def _missed_annotations() -> Iterator[str]:
-    from kinetograph.session.injection import missed
+    from kinetograph.injection import missed
 
     return missed()
 
@@ -367,7 +371,7 @@ def _distributed_info() -> dict[str, Any] | None:
     return distributed_info()
 
 
-def _start_native(
+def start_native(
     options: RecordOptions, directory: str | None, all_threads: bool, starts_paused: bool
 ) -> int:
     try:

@@ -17,7 +17,15 @@ from kinetograph.hints import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kinetograph.session.details import Details
 
-__all__ = ["counter", "load_profile_side", "load_python_side", "mark", "record_function", "scope"]
+__all__ = [
+    "counter",
+    "load_emission_side",
+    "load_profile_side",
+    "load_python_side",
+    "mark",
+    "record_function",
+    "scope",
+]
 
 record_function = scope
 
@@ -38,6 +46,12 @@ def load_profile_side() -> None:
     """The same for what only programs need that make a profile."""
     with _loading:
         from kinetograph.session import cycle, profile_options, step_tracker  # noqa: F401
+
+
+def load_emission_side() -> None:
+    """The same for what sends scopes to other tools."""
+    with _loading:
+        from kinetograph.session import details, emitted  # noqa: F401
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:

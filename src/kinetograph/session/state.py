@@ -27,3 +27,8 @@ class ProfilerState(Word):
     def times_scopes(self) -> bool:
         """By CUDA events; CUPTI is not used then."""
         return self in (ProfilerState.CUDA, ProfilerState.KINETO_GPU_FALLBACK)
+
+    @property
+    def only_emits(self) -> bool:
+        """Scopes go to another tool, and nothing is recorded."""
+        return self in (ProfilerState.NVTX, ProfilerState.ITT)

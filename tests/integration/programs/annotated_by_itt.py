@@ -6,9 +6,8 @@ import threading
 import ittapi
 
 import kinetograph as kg
-from kinetograph.session.injection import ITT, install
 
-install(ITT)
+kg.itt.install()
 
 
 @ittapi.task(domain="decorators")

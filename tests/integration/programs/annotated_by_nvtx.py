@@ -7,9 +7,8 @@ import numpy
 import nvtx
 
 import kinetograph as kg
-from kinetograph.session.injection import NVTX, install
 
-install(NVTX)
+kg.nvtx.install()
 
 POINT = numpy.dtype([("x", numpy.int32), ("weights", numpy.float64, (2,)), ("name", "S8")])
 

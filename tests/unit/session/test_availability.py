@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kinetograph import _native
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
 from kinetograph.session import availability
 from kinetograph.session.activity import ActivityType, supported_activities
@@ -11,7 +12,7 @@ from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState
 
 CPU = frozenset({ActivityType.CPU})
-HERE = {ProfilerState.CPU, ProfilerState.KINETO}
+HERE = {ProfilerState.CPU, ProfilerState.KINETO, ProfilerState.NVTX, ProfilerState.ITT}
 WITH_A_DRIVER = {ProfilerState.CUDA, ProfilerState.KINETO_GPU_FALLBACK}
 
 
@@ -42,6 +43,12 @@ def test_timing_by_cuda_events_needs_what_cuda_needs(
         NotAvailable, match=f"ProfilerState.{state.name} is not available here: there is no driver"
     ):
         require_available(ProfilerConfig(state), CPU)
+
+
+def test_emitting_nvtx_needs_a_build_with_its_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_native, "nvtx_is_built", lambda: False)
+    with pytest.raises(NotAvailable, match=r"ProfilerState\.NVTX is not available here: .*headers of NVTX"):
+        require_available(ProfilerConfig(ProfilerState.NVTX), CPU)
 
 
 def test_disabled_is_an_error_and_not_a_missing_part() -> None:

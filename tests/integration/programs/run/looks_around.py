@@ -7,7 +7,6 @@ import pickle
 import signal
 import sys
 
-
 # By these children are recorded, and the annotations of libraries reach us.
 OURS = ("KINETOGRAPH", "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64")
 

@@ -1,5 +1,6 @@
-// The binary interface of Intel's Instrumentation and Tracing Technology, as far as a collector needs it. The
-// part of ITT that is compiled into each client calls through pointers; a list of them is in its `Global`.
+// The binary interface of Intel's Instrumentation and Tracing Technology, as far as a collector and a client
+// of ours need it. The part of ITT that is compiled into each client calls through pointers; a list of them
+// is in its `Global`.
 #pragma once
 
 #include <pthread.h>
@@ -37,6 +38,18 @@ struct Id {
     unsigned long long parts[3];
 };
 
+struct Counter {
+    const char* name;
+    const wchar_t* wide_name;
+    const char* domain;
+    const wchar_t* wide_domain;
+    int type;
+    long index;
+    int reserved;
+    void* ours;  // free for the collector
+    Counter* next;
+};
+
 struct Global {
     unsigned char magic[8];
     unsigned long version_major, version_minor, version_build;
@@ -50,6 +63,11 @@ struct Global {
     void* threads;
     Domain* domains;
     String* strings;
+    // Of newer clients only, as `version_build` tells.
+    int state;
+    Counter* counters;
+    unsigned pt_events;
+    void* histograms;
 };
 
 // Types of metadata and counters.

@@ -9,13 +9,13 @@ import pytest
 from tests.libraries import needs
 
 import kinetograph as kg
-from kinetograph.session import injection
+from kinetograph import injection
 
 LATE = """
 import nvtx
 {first}
 import kinetograph as kg
-from kinetograph.session import injection
+from kinetograph import injection
 {install}
 with kg.profile() as p:
     with nvtx.annotate("range", domain="mine"):

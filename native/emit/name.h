@@ -1,0 +1,29 @@
+// A name as tools know it: they give a handle for a text once, and take that from then on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/visibility.h"
+
+namespace kinetograph::emit {
+
+struct Name {
+    explicit Name(std::string_view name, bool kept = true) : text(name), is_kept(kept) {}
+
+    const std::string text;
+    const bool is_kept;  // false: for one range only, so no tool is to remember it
+    // Of our domain; nullptr or 0 until the first use.
+    std::atomic<void*> nvtx{nullptr};
+    std::atomic<void*> itt{nullptr};
+    std::atomic<uint64_t> nvtx_counter{0};
+    std::atomic<void*> itt_counter{nullptr};
+};
+
+// The same for the same text, and for ever. nullptr once there are very many: what a program makes up as it
+// runs must not fill the memory of a tool. Never throws; from any thread.
+KINETOGRAPH_API Name* name_of(std::string_view text) noexcept;
+
+}  // namespace kinetograph::emit

@@ -1,0 +1,62 @@
+#include "emit/open_ranges.h"
+
+#include <utility>
+
+namespace kinetograph::emit {
+
+void OpenRanges::begin(const void* key, uintptr_t context, Range&& range) {
+    const bool is_pushed = pushed_ == 0 || pushed_context_ == context;
+    // First the memory: what a tool was told must be known here.
+    Open& open = open_.emplace_back(Open{key, context, is_pushed, 0, std::move(range)});
+    if (is_pushed) {
+        tool_.push(open.range);
+        pushed_context_ = context;
+        ++pushed_;
+    } else {
+        open.started = tool_.start(open.range);
+    }
+    publish();
+}
+
+void OpenRanges::end(const void* key, uintptr_t context) {
+    const Open& innermost = open_.back();
+    if (innermost.key == key && innermost.context == context && innermost.is_pushed) [[likely]] {
+        tool_.pop();
+        --pushed_;
+        open_.pop_back();
+        return publish();
+    }
+    const size_t index = find(key, context);
+    if (index != nowhere) end_at(index);
+}
+
+void OpenRanges::end_at(size_t index) {
+    if (open_[index].is_pushed)
+        take_off(index);
+    else
+        tool_.end(open_[index].started);
+    open_.erase(open_.begin() + ptrdiff_t(index));
+    publish();
+}
+
+// The innermost of its context; one that was begun in another context, as steps may be, if there is none.
+size_t OpenRanges::find(const void* key, uintptr_t context) const {
+    size_t elsewhere = nowhere;
+    for (size_t i = open_.size(); i-- > 0;) {
+        if (open_[i].key != key) continue;
+        if (open_[i].context == context) return i;
+        if (elsewhere == nowhere) elsewhere = i;
+    }
+    return elsewhere;
+}
+
+void OpenRanges::take_off(size_t index) {
+    for (size_t above = open_.size(); above-- > index + 1;)
+        if (open_[above].is_pushed) tool_.pop();
+    tool_.pop();
+    --pushed_;
+    for (size_t above = index + 1; above < open_.size(); ++above)
+        if (open_[above].is_pushed) tool_.push(open_[above].range);
+}
+
+}  // namespace kinetograph::emit

@@ -1,0 +1,27 @@
+// Scopes, marks and counters on their way to tools, for as long as somebody wants that. Whoever calls looks
+// at `record::active` first: it has `active_emission` while there is anything to tell.
+//
+// From any thread. Nothing here throws, or needs Python.
+#pragma once
+
+#include <cstdint>
+
+#include "base/visibility.h"
+#include "emit/range.h"
+
+namespace kinetograph::emit {
+
+enum class Target : uint8_t { nvtx, itt };
+
+// Counted: as many stops as starts. A scope that is open at the stop is still told to end; until none is, the
+// bit stays. Without a tool scopes stay as cheap as they are.
+KINETOGRAPH_API void start(Target target) noexcept;
+KINETOGRAPH_API void stop(Target target) noexcept;
+
+// See OpenRanges.
+KINETOGRAPH_API void begin_scope(const void* key, uintptr_t context, Range&& range) noexcept;
+KINETOGRAPH_API void end_scope(const void* key, uintptr_t context) noexcept;
+KINETOGRAPH_API void mark(const Range& range) noexcept;
+KINETOGRAPH_API void count(Name& name, double value) noexcept;
+
+}  // namespace kinetograph::emit

@@ -1,0 +1,33 @@
+// What scopes, marks and counters become in a tool: ranges of NVTX or tasks of ITT, in a domain of ours.
+#pragma once
+
+#include <cstdint>
+
+#include "emit/range.h"
+
+namespace kinetograph::emit {
+
+// The injection and the collector of ours know this domain, and leave what comes from it to the recorder.
+inline constexpr const char* our_domain = "kinetograph";
+
+// A table for each interface.
+struct Tool {
+    // Settled by the first question.
+    bool (*is_listening)();
+    // A stack for each thread.
+    void (*push)(const Range&);
+    void (*pop)();
+    // Where a stack would be wrong. 0: nobody was told.
+    uint64_t (*start)(const Range&);
+    void (*end)(uint64_t range);
+    void (*mark)(const Range&);
+    void (*count)(Name& name, double value);
+};
+
+extern const Tool nvtx_tool;
+extern const Tool itt_tool;
+
+// Our domain in NVTX.
+KINETOGRAPH_API void* nvtx_scope_domain() noexcept;
+
+}  // namespace kinetograph::emit

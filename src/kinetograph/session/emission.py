@@ -1,0 +1,105 @@
+"""`emit_nvtx`, `emit_itt`: the scopes of a program as ranges of NVTX or tasks of ITT, for other tools.
+
+The native scope sends them itself; here is only who wants that, and for how long.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from kinetograph import _native
+from kinetograph.checks import require_bool
+from kinetograph.errors import NotAvailable, StateError
+from kinetograph.hints import ClassVar, TypeVar
+from kinetograph.session.scopes import load_emission_side
+
+__all__ = ["emit_itt", "emit_nvtx"]
+
+_EmissionT = TypeVar("_EmissionT", bound="_Emission")
+
+
+class _Emission:
+    _to_itt: ClassVar[bool]
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        require_bool("enabled", enabled, hint="False leaves the block as it is")
+        require_bool("record_shapes", record_shapes)
+        self.enabled = enabled
+        self.record_shapes = record_shapes
+        self.is_on = False
+
+    def __enter__(self: _EmissionT) -> _EmissionT:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Send the scopes that begin from now on, in all threads."""
+        if not self.enabled:
+            return
+        if self.is_on:
+            raise StateError(
+                f"this {type(self).__name__} is on already", hint="make another one to nest them"
+            )
+        self._require_interface()
+        load_emission_side()
+        self.is_on = True
+        self._count_shapes(1)
+        _native.start_emission(self._to_itt)
+
+    def stop(self) -> None:
+        """Send no more. Scopes that are open are still told to end."""
+        if not self.is_on:
+            return
+        self.is_on = False
+        _native.stop_emission(self._to_itt)
+        self._count_shapes(-1)
+
+    def _require_interface(self) -> None:
+        """Raise if this build cannot do it."""
+
+    def _count_shapes(self, change: int) -> None:
+        from kinetograph.session import details
+
+        if self.record_shapes:
+            details.count_emitted_shapes(change)
+
+
+class emit_nvtx(_Emission):  # noqa: N801  (PyTorch's name)
+    """Every scope of the program is a range of NVTX within the block, in all threads.
+
+    >>> with kg.emit_nvtx():
+    ...     train()
+
+    Nothing is recorded by this; a session beside it may. The ranges have the domain "kinetograph", the kind
+    of the scope as category, and what `kg.scope(name, color=, category=, payload=)` is given. Marks and
+    counters are sent, too. `record_shapes` adds the shapes of a scope's `inputs` to its name.
+    """
+
+    _to_itt = False
+
+    def _require_interface(self) -> None:
+        if not _native.nvtx_is_built():
+            from kinetograph.session.availability import NO_NVTX
+
+            raise NotAvailable(
+                f"emit_nvtx is not available here: {NO_NVTX}",
+                hint="pip install --force-reinstall kinetograph, or build it with nvidia-nvtx installed",
+            )
+
+
+class emit_itt(_Emission):  # noqa: N801
+    """The same with tasks of ITT, for VTune and its like. A payload is metadata of the task.
+
+    >>> with kg.emit_itt():
+    ...     train()
+    """
+
+    _to_itt = True

@@ -1,0 +1,81 @@
+"""Sessions of ProfilerState.NVTX and ITT: scopes go to another tool, and the trace is empty."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from kinetograph import _native
+from kinetograph.session.activity import ActivityType
+from kinetograph.session.config import ProfilerConfig, RecordOptions
+from kinetograph.session.emission import emit_itt, emit_nvtx
+from kinetograph.session.recording import PostProcess, Session, start_native
+from kinetograph.session.state import ProfilerState
+
+__all__ = ["EmittingSession"]
+
+
+class EmittingSession(Session):
+    """Sends from its start to its stop, in all threads. The recorder knows nothing of it."""
+
+    def __init__(
+        self,
+        config: ProfilerConfig,
+        activities: frozenset[ActivityType],
+        scopes: int,
+        post_process: PostProcess | None,
+        exit_path: str | None,
+        starts_paused: bool,
+    ) -> None:
+        super().__init__(0, config, activities, scopes, post_process, exit_path)
+        emit = emit_nvtx if config.state is ProfilerState.NVTX else emit_itt
+        self._emission = emit(record_shapes=config.report_input_shapes)
+        self._is_running = True
+        self.all_threads = True
+        self.has_begun = not starts_paused
+        if not starts_paused:
+            self._emission.start()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process == os.getpid() and self._is_running
+
+    def join(self) -> None:
+        """All threads take part already."""
+
+    def leave(self) -> bool:
+        return False
+
+    def pause(self) -> bool:
+        was_on = self._emission.is_on
+        self._emission.stop()
+        return was_on
+
+    def resume(self) -> bool:
+        self.has_begun = True
+        if not self.is_running or self._emission.is_on:
+            return False
+        self._emission.start()
+        return True
+
+    def discard(self) -> None:
+        with self._stopping:
+            self._emission.stop()
+            self._is_running = False
+        self._callback_errors.close()
+
+    def _stop_native(self) -> _native.Trace:
+        self._emission.stop()
+        self._is_running = False
+        # A trace of nothing says when and where that was.
+        return _native.stop_session(start_native(RecordOptions(), None, False, True), categories=0)
+
+    def _forget(self) -> None:
+        self._callback_errors.close()
+
+    def _notes(self) -> Iterator[tuple[str, str]]:
+        where = self._config.state.name
+        yield (
+            "emission",
+            f"ProfilerState.{where}: scopes were sent to the {where} tool, and none was recorded",
+        )

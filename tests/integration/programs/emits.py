@@ -1,0 +1,299 @@
+"""Programs that send ranges and scopes to other tools: tests of emission run one of these.
+
+Each prints what the test compares with what the tool has seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import kinetograph as kg
+from kinetograph import _native
+
+
+def emission(target: str, **options: bool) -> Any:
+    return (kg.emit_nvtx if target == "nvtx" else kg.emit_itt)(**options)
+
+
+def scopes(target: str) -> object:
+    with kg.scope("before"), emission(target):
+        with kg.scope("outer"):
+            with kg.scope("inner"):
+                kg.mark("here")
+            with kg.scope("inner"):
+                kg.counter("queue", 2.5)
+        decorated()
+    with kg.scope("after"):
+        pass
+    return {"is_emitting": _native.is_emitting()}
+
+
+@kg.scope("decorated")
+def decorated() -> None:
+    with kg.scope("naïve ünïcode"):
+        pass
+
+
+def looks(target: str) -> object:
+    with emission(target):
+        with kg.scope("plain"):
+            pass
+        with kg.scope("looks", color="red", category="mine", payload=-3):
+            pass
+        with kg.scope("big", payload=2**63):
+            pass
+        with kg.scope("real", payload=0.5, color="no such color"):
+            pass
+        with kg.scope("operator", kind=kg.RecordScope.FUNCTION):
+            pass
+    return {}
+
+
+def shapes(target: str) -> object:
+    import numpy
+
+    array = numpy.zeros((2, 3))
+    with emission(target, record_shapes=True), kg.scope("matmul", inputs=[array, 1]):
+        pass
+    with emission(target), kg.scope("matmul", inputs=[array, 1]):
+        pass
+    return {}
+
+
+def many_threads(target: str) -> object:
+    tids = {}
+    ready = threading.Barrier(4)
+
+    def work(number: int) -> None:
+        tids[number] = threading.get_native_id()
+        ready.wait()
+        for _ in range(50):
+            with kg.scope(f"outer {number}"), kg.scope("inner"):
+                pass
+
+    with emission(target):
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return {"tids": [tids[number] for number in range(4)], "is_emitting": _native.is_emitting()}
+
+
+def open_at_the_end(target: str) -> object:
+    """A scope of another thread is open when emission ends: it still ends, and then nothing is on."""
+    begun, over = threading.Event(), threading.Event()
+    tids = []
+
+    def work() -> None:
+        tids.append(threading.get_native_id())
+        with kg.scope("long"):
+            begun.set()
+            over.wait()
+            with kg.scope("too late"):
+                pass
+
+    thread = threading.Thread(target=work)
+    with emission(target):
+        thread.start()
+        begun.wait()
+    was_emitting = _native.is_emitting()
+    over.set()
+    thread.join()
+    return {"tid": tids[0], "was_emitting": was_emitting, "is_emitting": _native.is_emitting()}
+
+
+def left_open(target: str) -> object:
+    """A thread that ends inside a scope leaves nothing on."""
+
+    def work() -> None:
+        kg.scope("never ends").__enter__()
+
+    with emission(target):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    while _native.is_emitting():  # until the system has ended the thread, which is after join()
+        time.sleep(0.001)
+    return {}
+
+
+def nested_emissions(target: str) -> object:
+    with emission(target), emission(target), kg.scope("twice"):
+        pass
+    other = emission(target)
+    with emission(target):
+        other.start()
+    with kg.scope("still"):
+        pass
+    other.stop()
+    with kg.scope("over"):
+        pass
+    return {"is_emitting": _native.is_emitting()}
+
+
+def out_of_order(target: str) -> object:
+    def steps() -> Iterator[None]:
+        with kg.scope("generator"):
+            yield
+
+    with emission(target):
+        generator = steps()
+        next(generator)
+        with kg.scope("body"):
+            next(generator, None)
+            with kg.scope("inside"):
+                pass
+    return {}
+
+
+def tasks(target: str) -> object:
+    async def one(two_began: asyncio.Event, one_is_over: asyncio.Event) -> None:
+        with kg.scope("one"):
+            await two_began.wait()
+        one_is_over.set()
+
+    async def two(two_began: asyncio.Event, one_is_over: asyncio.Event) -> None:
+        with kg.scope("two"):
+            two_began.set()
+            await one_is_over.wait()
+            with kg.scope("alone"):
+                pass
+
+    async def main() -> None:
+        events = asyncio.Event(), asyncio.Event()
+        await asyncio.gather(one(*events), two(*events))
+
+    with emission(target):
+        asyncio.run(main())
+    return {}
+
+
+def ends_elsewhere(target: str) -> object:
+    """Ends that the tool was told no begin of are not told either."""
+    with emission(target):
+        kg.scope("never begun").__exit__(None, None, None)
+        scope = kg.scope("handed over")
+        scope.__enter__()
+        thread = threading.Thread(target=scope.__exit__, args=(None, None, None))
+        thread.start()
+        thread.join()
+        scope.__exit__(None, None, None)
+    return {}
+
+
+def forks(target: str) -> object:
+    with emission(target), kg.scope("both"):
+        child = os.fork()
+        with kg.scope("child" if child == 0 else "parent"):
+            pass
+    if child == 0:
+        os._exit(3 if _native.is_emitting() else 0)
+    _pid, status = os.waitpid(child, 0)
+    return {"child": child, "status": os.waitstatus_to_exitcode(status)}
+
+
+def beside_a_recording(target: str) -> object:
+    with kg.profile() as profile, emission(target), kg.scope("both", payload=1):
+        kg.mark("moment")
+    return {"recorded": sorted(event.name for event in profile.trace.events)}
+
+
+def both_tools(_target: str) -> object:
+    with kg.emit_nvtx(), kg.scope("nvtx only"), kg.emit_itt(), kg.scope("both"):
+        pass
+    return {}
+
+
+def session(target: str) -> object:
+    state = kg.ProfilerState[target.upper()]
+    kg.enable_profiler(kg.ProfilerConfig(state), {kg.ActivityType.CPU})
+    records = _native.is_recording()
+    with kg.scope("session"):
+        pass
+    result = kg.disable_profiler()
+    with kg.scope("after"):
+        pass
+    return {
+        "records": records,
+        "events": len(result.events),
+        "notes": [note.text for note in result.trace.notes if note.kind == "emission"],
+        "is_emitting": _native.is_emitting(),
+    }
+
+
+def too_many_names(target: str) -> object:
+    with emission(target):
+        for number in range(32_800):
+            kg.mark(f"n{number}")
+        with kg.scope("beyond"):
+            pass
+    return {}
+
+
+def nvtx_api(_target: str) -> object:
+    nvtx = kg.nvtx
+    levels = [nvtx.range_push("plain"), nvtx.range_push("rich", "#102030", None, "kind", 7)]
+    levels += [nvtx.range_pop(), nvtx.range_pop()]
+    data = nvtx.domain("data")
+    handle = data.string_handle("kept")
+    with nvtx.range(handle, domain=data, color=0x80FF0000, category=9, payload=1.5):
+        data.mark("point", category="kind")
+    crossing = nvtx.range_start("crossing", domain="data")
+    thread = threading.Thread(target=nvtx.range_end, args=(crossing, "data"))
+    thread.start()
+    thread.join()
+    nvtx.mark("alone")
+    nvtx.name_thread("worker")
+    decorated = nvtx.range("function")(len)
+    return {
+        "levels": levels,
+        "is_listening": nvtx.is_listening(),
+        "is_available": nvtx.is_available(),
+        "crossing": crossing,
+        "length": decorated([1, 2]),
+    }
+
+
+def itt_api(_target: str) -> object:
+    itt = kg.itt
+    itt.range_push("plain")
+    itt.range_push("rich", "data", 7)
+    itt.range_pop("data")
+    itt.range_pop()
+    handle = itt.string_handle("kept")
+    with itt.range(handle, payload=1.5):
+        itt.mark("point")
+    crossing = itt.range_start("crossing", domain="data", payload=2**63)
+    thread = threading.Thread(target=itt.range_end, args=(crossing, "data"))
+    thread.start()
+    thread.join()
+    itt.range_push("unseen", "switched off")
+    itt.range_pop("switched off")
+    itt.name_thread("worker")
+    itt.pause()
+    itt.resume()
+    itt.detach()
+    return {"is_listening": itt.is_listening(), "is_available": itt.is_available(), "crossing": crossing}
+
+
+def jit_api(_target: str) -> object:
+    itt = kg.itt
+    first = itt.jit_method_loaded("kernel", 0x7F0000001000, 64, "kernel.py", [(16, 3), (64, 4)])
+    second = itt.jit_method_loaded("other", 0x7F0000002000, 32)
+    return {
+        "is_active": itt.jit_is_active(),
+        "methods": [first, second],
+        "unloaded": itt.jit_method_unloaded(first),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](sys.argv[2])))

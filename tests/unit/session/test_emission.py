@@ -1,0 +1,92 @@
+"""`emit_nvtx` and `emit_itt` as objects; what they send: tests/integration/test_other_tools.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kinetograph as kg
+from kinetograph import _native
+from kinetograph.errors import ArgumentError, NotAvailable, StateError
+from kinetograph.session import details
+
+BOTH = pytest.mark.parametrize("emit", [kg.emit_nvtx, kg.emit_itt])
+
+
+@BOTH
+def test_without_a_tool_scopes_stay_off(emit: Any) -> None:
+    with emit() as emission:
+        assert emission.is_on
+        assert not _native.is_emitting()
+        with kg.scope("work"):
+            kg.mark("here")
+    assert not emission.is_on
+
+
+@BOTH
+def test_one_that_is_disabled_does_nothing(emit: Any) -> None:
+    with emit(enabled=False) as emission:
+        assert not emission.is_on
+
+
+@BOTH
+def test_an_emission_is_not_entered_twice(emit: Any) -> None:
+    with emit() as emission, pytest.raises(StateError, match=f"this {emit.__name__} is on already"):
+        emission.start()
+    with emission:
+        pass
+
+
+@BOTH
+def test_shapes_are_looked_at_only_within_the_block(emit: Any) -> None:
+    with emit(record_shapes=True):
+        assert details.emits_shapes()
+    assert not details.emits_shapes()
+
+
+@BOTH
+def test_switches_are_switches(emit: Any) -> None:
+    for option in ("enabled", "record_shapes"):
+        with pytest.raises(ArgumentError, match=f"{option}: expected True or False, got 1"):
+            emit(**{option: 1})
+
+
+def test_a_build_without_nvtx_says_so_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_native, "nvtx_is_built", lambda: False)
+    assert not kg.nvtx.is_available()
+    with pytest.raises(NotAvailable, match=r"emit_nvtx is not available here: .*headers of NVTX") as caught:
+        kg.emit_nvtx().start()
+    assert caught.value.hint
+    kg.emit_nvtx(enabled=False).start()
+
+
+@pytest.mark.parametrize("state", [kg.ProfilerState.NVTX, kg.ProfilerState.ITT])
+def test_a_session_that_only_emits_can_be_paused_and_has_an_empty_trace(state: kg.ProfilerState) -> None:
+    from kinetograph.session.recording import Session
+
+    session = Session.start(kg.ProfilerConfig(state), {kg.ActivityType.CPU}, starts_paused=True)
+    assert session.is_running
+    assert not session.has_begun
+    assert session.resume()
+    assert session.pause()
+    assert not session.pause()
+    assert session.resume()
+    with kg.scope("work"):
+        assert not _native.is_recording()
+    trace = session.stop()
+    assert not session.is_running
+    assert len(trace.events) == 0
+    assert [note.kind for note in trace.notes if note.kind == "emission"] == ["emission"]
+    with pytest.raises(StateError, match="has been stopped already"):
+        session.stop()
+
+
+def test_a_session_that_only_emits_can_be_discarded() -> None:
+    from kinetograph.session.recording import Session
+
+    session = Session.start(kg.ProfilerConfig(kg.ProfilerState.ITT), {kg.ActivityType.CPU})
+    session.discard()
+    session.discard()
+    assert not session.is_running
+    assert not session.resume()
