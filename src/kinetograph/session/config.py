@@ -7,6 +7,7 @@ from kinetograph.session.activity import ActivityType, ProfilerActivity
 from kinetograph.session.calls import CallOptions
 from kinetograph.session.experimental import ExperimentalConfig
 from kinetograph.session.members import member_of
+from kinetograph.session.operators import framework_names
 from kinetograph.session.options import RecordOptions
 from kinetograph.session.state import ProfilerState
 from kinetograph.session.values import Value
@@ -41,6 +42,7 @@ class ProfilerConfig(Value):
     trace_id: str = ""
     recording: RecordOptions = RecordOptions()
     calls: CallOptions | None = None
+    frameworks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
@@ -50,6 +52,12 @@ class ProfilerConfig(Value):
         require_instance("recording", self.recording, RecordOptions)
         if self.calls is not None:
             require_instance("calls", self.calls, CallOptions)
+        object.__setattr__(self, "frameworks", framework_names(self.frameworks))
+
+    @property
+    def wants_shapes(self) -> bool:
+        """FLOPs are counted from shapes, and a reader wants to see which."""
+        return self.report_input_shapes or self.with_flops
 
     @property
     def wanted_calls(self) -> CallOptions | None:

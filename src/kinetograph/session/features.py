@@ -46,7 +46,7 @@ def features() -> tuple[Feature, ...]:
         _hardware_metrics(),
         _markers("nvtx", "nvtx"),
         _markers("itt", "ittapi"),
-        _framework("torch"),
+        _torch(),
         _framework("triton"),
     )
 
@@ -142,6 +142,22 @@ def _markers(name: str, distribution: str) -> Feature:
     version = _installed_version(distribution)
     found = f"{distribution} {version} is installed" if version else f"{distribution} is not installed"
     return Feature(name, False, f"{found}; its ranges come with the {name.upper()} part")
+
+
+def _torch() -> Feature:
+    version = _installed_version("torch")
+    if version is None:
+        return Feature("torch", False, "not installed", "pip install 'kinetograph[torch]'")
+    from kinetograph.frameworks.torch.build import cached_observers, found_compiler
+
+    if cached_observers(version):
+        return Feature("torch", True, f"torch {version}: operators, shapes, FLOPs")
+    if found_compiler() is not None:
+        later = "the first session, or `kinetograph build torch`, builds its observer"
+        return Feature("torch", True, f"torch {version}: {later}")
+    return Feature(
+        "torch", False, f"torch {version}, but no C++ compiler", "install g++, or let CXX name one"
+    )
 
 
 def _framework(name: str) -> Feature:

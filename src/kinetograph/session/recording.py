@@ -21,6 +21,7 @@ from kinetograph.session.categories import ALL, wanted_categories
 from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
+from kinetograph.session.operators import Operators
 from kinetograph.session.scopes import load_python_side
 from kinetograph.session.state import ProfilerState
 from kinetograph.trace import RecordScope, Trace
@@ -66,6 +67,7 @@ class Session:
         self._calls: call_collector.Use | None = None
         self._cuda: CudaUse | CudaMetrics | None = None
         self._cuda_notes: list[str] = []
+        self._operators: Operators | None = None
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
@@ -107,7 +109,8 @@ class Session:
         directory = config.recording.usable_directory()
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
-        # First, so that attaching to CUDA, which takes time, is not part of what is recorded.
+        # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.
+        operators = Operators(config, chosen)
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
         try:
             number = _start_native(config.recording, directory, all_threads, starts_paused)
@@ -122,6 +125,8 @@ class Session:
         session.all_threads = all_threads
         session.has_begun = not starts_paused
         session._count_shapes(1)
+        session._operators = operators
+        operators.start()
         exits.watch(session)
         # Last, so that the calls that starting takes are not among those that are recorded.
         session._record_calls()
@@ -189,7 +194,8 @@ class Session:
             )
             & self.categories,
             scopes=self._scopes,
-            input_shapes=self._config.report_input_shapes,
+            input_shapes=self._config.wants_shapes,
+            flops=self._config.with_flops,
             stacks=self._config.wants_scope_stacks,
             samples=self._wants_samples,
             device_work=self._cuda is not None and not self._cuda.times_scopes,
@@ -215,6 +221,8 @@ class Session:
         self._forget()
 
     def _forget(self) -> None:
+        if self._operators is not None:
+            self._operators.release()
         if self._cuda is not None:
             self._cuda.release()
         call_collector.release_calls(self._calls)
@@ -259,7 +267,7 @@ class Session:
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
 
-        if self._config.report_input_shapes:
+        if self._config.wants_shapes:
             details.count_shapes(change)
 
     def _enrich(self, trace: Trace) -> None:
@@ -309,6 +317,8 @@ class Session:
         """Kinds and texts."""
         if self._calls is not None:
             yield from self._calls.notes()
+        if self._operators is not None:
+            yield from self._operators.notes()
         for sentence in self._cuda_notes:
             yield "cuda", sentence
         if not self._activities:

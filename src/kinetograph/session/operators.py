@@ -1,0 +1,104 @@
+"""Whether a session records the operators of a framework, and how."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Set
+from typing import TYPE_CHECKING, Any
+
+from kinetograph.checks import spelled
+from kinetograph.errors import ArgumentError, NotAvailable, UsageError
+from kinetograph.session.activity import ActivityType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kinetograph.frameworks.torch.operators import OperatorUse
+    from kinetograph.session.config import ProfilerConfig
+
+__all__ = ["Operators", "build_observer", "framework_names"]
+
+_KNOWN = ("torch",)
+
+
+def framework_names(frameworks: Iterable[object]) -> tuple[str, ...]:
+    """Checked: only names of frameworks that we know how to record."""
+    if isinstance(frameworks, str) or not isinstance(frameworks, Iterable):
+        raise ArgumentError(
+            f"frameworks: expected a list of names, got {spelled(frameworks)}",
+            hint='write frameworks=["torch"]',
+        )
+    names = tuple(frameworks)
+    for name in names:
+        if name not in _KNOWN:
+            raise UsageError(f"frameworks: expected names of {', '.join(_KNOWN)}, got {spelled(name)}")
+    return names  # type: ignore[return-value]
+
+
+def build_observer() -> Path:
+    """Where the observer for torch is kept; built if it has to be."""
+    torch = _imported_torch()
+    from kinetograph.frameworks.torch.build import built_library
+
+    return built_library(torch)
+
+
+class Operators:
+    """The operators of one session: made before it starts, so that nothing of that is recorded."""
+
+    def __init__(self, config: ProfilerConfig, activities: Set[ActivityType]) -> None:
+        self._use: OperatorUse | None = None
+        self._note = ""
+        if ActivityType.CPU not in activities:
+            return
+        is_asked_for = "torch" in config.frameworks
+        torch = _imported_torch() if is_asked_for else _torch_of_the_program()
+        if torch is None:
+            return
+        try:
+            self._use = _torch_use(torch, config)
+        except NotAvailable as error:
+            if is_asked_for:
+                raise
+            self._note = f"operators of torch are not recorded: {error}"
+
+    def start(self) -> None:
+        if self._use is not None:
+            self._use.start()
+
+    def release(self) -> None:
+        if self._use is not None:
+            self._use.release()
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        if self._note:
+            yield "torch", self._note
+
+
+def _torch_use(torch: Any, config: ProfilerConfig) -> OperatorUse:
+    from kinetograph.frameworks.torch.operators import OperatorUse
+
+    return OperatorUse(
+        torch,
+        shapes=config.report_input_shapes,
+        flops=config.with_flops,
+        overload_names=config.experimental_config.capture_overload_names,
+    )
+
+
+def _torch_of_the_program() -> Any:
+    """None unless it is there, as a whole: a session may begin while it is being imported."""
+    torch = sys.modules.get("torch")
+    spec = getattr(torch, "__spec__", None)
+    is_whole = spec is not None and not getattr(spec, "_initializing", False)
+    return torch if is_whole and hasattr(torch, "autograd") else None
+
+
+def _imported_torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise NotAvailable(
+            f"operators of torch cannot be recorded: {error}", hint="pip install 'kinetograph[torch]'"
+        ) from error
+    return torch
