@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from kinetograph.checks import spelled
@@ -11,6 +12,7 @@ from kinetograph.errors import ArgumentError, NotAvailable, UsageError
 from kinetograph.session.activity import ActivityType
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from kinetograph.frameworks.torch.operators import OperatorUse
@@ -47,9 +49,11 @@ class Operators:
     """The operators of one session: made before it starts, so that nothing of that is recorded."""
 
     def __init__(self, config: ProfilerConfig, activities: Set[ActivityType]) -> None:
+        self._config = config
         self._use: OperatorUse | None = None
         self._note = ""
-        if ActivityType.CPU not in activities:
+        self._is_wanted = ActivityType.CPU in activities
+        if not self._is_wanted:
             return
         is_asked_for = "torch" in config.frameworks
         torch = _imported_torch() if is_asked_for else _torch_of_the_program()
@@ -66,6 +70,24 @@ class Operators:
         if self._use is not None:
             self._use.start()
 
+    def follow_imports(self, around: Callable[[], AbstractContextManager[object]]) -> None:
+        """For a session that begins before the program does: record torch once it has been imported.
+
+        What has to be built is built inside of `around`, which keeps that out of the recording.
+        """
+        if self._is_wanted and self._use is None and "torch" not in sys.modules:
+            from kinetograph.session.late_import import AfterImport
+
+            AfterImport("torch", lambda torch: self._attach(torch, around)).install()
+
+    def _attach(self, torch: Any, around: Callable[[], AbstractContextManager[object]]) -> None:
+        try:
+            with nullcontext() if _is_built(torch) else around():
+                self._use = _torch_use(torch, self._config, may_build=True)
+            self._use.start()
+        except NotAvailable as error:
+            self._note = f"operators of torch are not recorded: {error}"
+
     def release(self) -> None:
         if self._use is not None:
             self._use.release()
@@ -75,7 +97,7 @@ class Operators:
             yield "torch", self._note
 
 
-def _torch_use(torch: Any, config: ProfilerConfig) -> OperatorUse:
+def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -> OperatorUse:
     from kinetograph.frameworks.torch.operators import OperatorUse
 
     return OperatorUse(
@@ -83,7 +105,14 @@ def _torch_use(torch: Any, config: ProfilerConfig) -> OperatorUse:
         shapes=config.report_input_shapes,
         flops=config.with_flops,
         overload_names=config.experimental_config.capture_overload_names,
+        may_build=may_build,
     )
+
+
+def _is_built(torch: Any) -> bool:
+    from kinetograph.frameworks.torch.build import is_built
+
+    return is_built(torch)
 
 
 def _torch_of_the_program() -> Any:

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from kinetograph import _native
@@ -135,6 +135,20 @@ class Session:
     @property
     def is_running(self) -> bool:
         return self._process == os.getpid() and _native.is_session_running(self._number)
+
+    def follow_imports(self) -> None:
+        """Record frameworks that the program imports later, too."""
+        if self._operators is not None:
+            self._operators.follow_imports(self._paused)
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        was_running = self.pause()
+        try:
+            yield
+        finally:
+            if was_running:
+                self.resume()
 
     def join(self) -> None:
         """Let the calling thread take part."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -33,32 +32,40 @@ class OperatorUse:
     """
 
     def __init__(
-        self, torch: Any, *, shapes: bool = False, flops: bool = False, overload_names: bool = False
+        self,
+        torch: Any,
+        *,
+        shapes: bool = False,
+        flops: bool = False,
+        overload_names: bool = False,
+        may_build: bool = False,
     ) -> None:
         self.wants = _SHAPES * (shapes or flops) | _FLOPS * flops | _OVERLOADS * overload_names
-        self._torch = torch
-        _connect(torch)
+        self.process = os.getpid()
+        self.torch = torch
+        _connect(torch, may_build or not _native.is_recording())
 
     def start(self) -> None:
         with _lock:
+            self.process = os.getpid()
             _uses.append(self)
-            _observe(self._torch)
+            _observe(self.torch)
 
     def release(self) -> None:
         """Does nothing where it was not started, or in a forked child."""
         with _lock:
             if self in _uses:
                 _uses.remove(self)
-                _observe(self._torch)
+                _observe(self.torch)
 
 
-def _connect(torch: Any) -> None:
+def _connect(torch: Any, may_build: bool) -> None:
     """Load the observer and give it our recorder; it refuses one whose version it does not know."""
     global _library
     with _lock:
         if _library is not None:
             return
-        if _native.is_recording() and not is_built(torch):
+        if not may_build and not is_built(torch):
             raise NotAvailable(
                 "the observer for torch is not built, and building it now would be part of what another "
                 "session records",
@@ -87,6 +94,7 @@ def _loaded(path: Path) -> ctypes.CDLL:
 def _observe(torch: Any) -> None:
     """Let the observer see what all sessions together want. Called with the lock."""
     assert _library is not None
+    _uses[:] = (use for use in _uses if use.process == os.getpid())
     wanted = 0
     for use in _uses:
         wanted |= use.wants
@@ -97,13 +105,10 @@ def _observe(torch: Any) -> None:
 
 
 def _leave_parent() -> None:
-    """In a forked child, which has no session of its parent's."""
+    """In a forked child, which has no session of its parent's; one of its own may have begun already."""
     try:
         if _uses:
-            torch = sys.modules.get("torch")
-            _uses.clear()
-            if torch is not None:
-                _observe(torch)
+            _observe(_uses[0].torch)
     finally:
         _lock.release()
 
