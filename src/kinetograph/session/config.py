@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kinetograph.checks import require_bools, require_instance, require_text
+from collections.abc import Iterable
+
+from kinetograph.checks import require_bools, require_instance, require_text, spelled
+from kinetograph.errors import ArgumentError, UsageError
 from kinetograph.session.activity import ActivityType, ProfilerActivity
 from kinetograph.session.calls import CallOptions
 from kinetograph.session.experimental import ExperimentalConfig
 from kinetograph.session.members import member_of
-from kinetograph.session.operators import framework_names
 from kinetograph.session.options import RecordOptions
 from kinetograph.session.state import ProfilerState
 from kinetograph.session.values import Value
@@ -20,7 +22,10 @@ __all__ = [
     "ProfilerConfig",
     "ProfilerState",
     "RecordOptions",
+    "framework_names",
 ]
+
+_FRAMEWORKS = ("torch",)
 
 
 class ProfilerConfig(Value):
@@ -70,3 +75,17 @@ class ProfilerConfig(Value):
         """Whether scopes carry their stack themselves, for want of the calls around them."""
         calls = self.wanted_calls
         return self.with_stack and (calls is None or calls.mode == "sample")
+
+
+def framework_names(frameworks: Iterable[object]) -> tuple[str, ...]:
+    """Checked: only names of frameworks that we know how to record."""
+    if isinstance(frameworks, str) or not isinstance(frameworks, Iterable):
+        raise ArgumentError(
+            f"frameworks: expected a list of names, got {spelled(frameworks)}",
+            hint='write frameworks=["torch"]',
+        )
+    names = tuple(frameworks)
+    for name in names:
+        if name not in _FRAMEWORKS:
+            raise UsageError(f"frameworks: expected names of {', '.join(_FRAMEWORKS)}, got {spelled(name)}")
+    return names  # type: ignore[return-value]

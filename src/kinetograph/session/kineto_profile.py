@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Literal
 from kinetograph.checks import require_bool, require_positive, require_text
 from kinetograph.errors import StateError, warn_program
 from kinetograph.session.activity import ActivityType
-from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, RecordOptions
+from kinetograph.session.config import (
+    CallOptions,
+    ExperimentalConfig,
+    ProfilerConfig,
+    RecordOptions,
+    framework_names,
+)
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
-from kinetograph.session.operators import framework_names
 from kinetograph.session.outputs import ProfileOutputs
 from kinetograph.session.scopes import load_profile_side
 

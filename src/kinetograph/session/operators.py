@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from kinetograph.checks import spelled
-from kinetograph.errors import ArgumentError, NotAvailable, UsageError
+from kinetograph.errors import NotAvailable
 from kinetograph.session.activity import ActivityType
 
 if TYPE_CHECKING:
@@ -18,23 +17,7 @@ if TYPE_CHECKING:
     from kinetograph.frameworks.torch.operators import OperatorUse
     from kinetograph.session.config import ProfilerConfig
 
-__all__ = ["Operators", "build_observer", "framework_names"]
-
-_KNOWN = ("torch",)
-
-
-def framework_names(frameworks: Iterable[object]) -> tuple[str, ...]:
-    """Checked: only names of frameworks that we know how to record."""
-    if isinstance(frameworks, str) or not isinstance(frameworks, Iterable):
-        raise ArgumentError(
-            f"frameworks: expected a list of names, got {spelled(frameworks)}",
-            hint='write frameworks=["torch"]',
-        )
-    names = tuple(frameworks)
-    for name in names:
-        if name not in _KNOWN:
-            raise UsageError(f"frameworks: expected names of {', '.join(_KNOWN)}, got {spelled(name)}")
-    return names  # type: ignore[return-value]
+__all__ = ["Operators", "build_observer"]
 
 
 def build_observer() -> Path:
@@ -95,6 +78,11 @@ class Operators:
     def notes(self) -> Iterator[tuple[str, str]]:
         if self._note:
             yield "torch", self._note
+        elif self._use is None and self._config.with_flops:
+            yield (
+                "partial",
+                "with_flops: FLOPs are those of operators, and the program had not imported torch",
+            )
 
 
 def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -> OperatorUse:

@@ -21,7 +21,6 @@ from kinetograph.session.categories import ALL, wanted_categories
 from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
-from kinetograph.session.operators import Operators
 from kinetograph.session.scopes import load_python_side
 from kinetograph.session.state import ProfilerState
 from kinetograph.trace import RecordScope, Trace
@@ -29,6 +28,7 @@ from kinetograph.trace import RecordScope, Trace
 if TYPE_CHECKING:
     from kinetograph.session.cuda import CudaUse
     from kinetograph.session.cuda_metrics import CudaMetrics
+    from kinetograph.session.operators import Operators
 
 __all__ = ["PostProcess", "Session", "describe"]
 
@@ -110,7 +110,7 @@ class Session:
         load_python_side()
         all_threads = all_threads or config.experimental_config.profile_all_threads
         # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.
-        operators = Operators(config, chosen)
+        operators = _operators(config, chosen)
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
         try:
             number = _start_native(config.recording, directory, all_threads, starts_paused)
@@ -375,6 +375,12 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
     if wanted.pm_sampling_metrics:
         use.sample(wanted.pm_sampling_metrics, interval_ns=wanted.pm_sampling_interval_ns)
     return use
+
+
+def _operators(config: ProfilerConfig, activities: frozenset[ActivityType]) -> Operators:
+    from kinetograph.session.operators import Operators
+
+    return Operators(config, activities)
 
 
 def _distributed_info() -> dict[str, Any] | None:

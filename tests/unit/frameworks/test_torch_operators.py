@@ -281,6 +281,16 @@ def test_without_the_activity_of_the_host_there_are_no_operators() -> None:
     assert names(kg.disable_profiler().trace) == []
 
 
+def test_flops_without_torch_are_a_note() -> None:
+    program = """
+import kinetograph as kg
+with kg.profile(with_flops=True) as profile:
+    pass
+print([note.text for note in profile.trace.notes if note.kind == "partial"])
+"""
+    assert "the program had not imported torch" in run(program).stdout
+
+
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program],
