@@ -19,7 +19,7 @@ BUILT ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src/kinetograph -type f -not -name '*.pyc')
-CPP := $(shell find native tests/native benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c')
+CPP := $(shell find native src tests/native benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c')
 INSTALLED := $(VENV)/.installed
 STUB := src/kinetograph/_native.pyi
 SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
@@ -48,7 +48,7 @@ pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS 
 torch-test: ## our names and numbers against PyTorch's own (installs torch into TORCH_VENV)
 	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch
 	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS="tests/unit/test_torch_names.py tests/unit/test_torch_averages.py \
-	  tests/unit/test_torch_profile.py"
+	  tests/unit/test_torch_profile.py tests/unit/frameworks"
 
 native-test: $(VENV)/.group-build ## the native tests alone
 	$(call build_native,native)

@@ -1,6 +1,15 @@
 """`python -m benchmarks [topic ...] [--quick] [--save]`: run the topics and print a table each."""
 
-from benchmarks import averages, call_cost, command, import_time, million_events, sampling, scope_cost
+from benchmarks import (
+    averages,
+    call_cost,
+    command,
+    import_time,
+    million_events,
+    operator_cost,
+    sampling,
+    scope_cost,
+)
 
 TOPICS: dict[str, command.Topic] = {
     "scope": scope_cost,
@@ -9,6 +18,7 @@ TOPICS: dict[str, command.Topic] = {
     "averages": averages,
     "import": import_time,
     "sampling": sampling,
+    "operators": operator_cost,
 }
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
 }
 
 // What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
-nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool stacks,
-                        bool samples, bool device_work, bool device_waits, bool device_memory,
+nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool flops,
+                        bool stacks, bool samples, bool device_work, bool device_waits, bool device_memory,
                         bool whole_graphs, bool timed_scopes, bool functions, bool c_calls, bool call_lines,
                         int64_t min_call_ns, uint32_t max_depth, std::vector<std::string> include,
                         std::vector<std::string> exclude) {
@@ -60,6 +60,7 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
     options.wanted = {.categories = categories,
                       .scopes = scopes,
                       .input_shapes = input_shapes,
+                      .flops = flops,
                       .stacks = stacks,
                       .samples = samples,
                       .device_work = device_work,
@@ -142,13 +143,14 @@ void bind_sessions(nb::module_& module) {
                "drop_at_limit"_a, "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
     module.def(
         "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
-        "scopes"_a = 0, "input_shapes"_a = true, "stacks"_a = true, "samples"_a = true,
+        "scopes"_a = 0, "input_shapes"_a = true, "flops"_a = true, "stacks"_a = true, "samples"_a = true,
         "device_work"_a = true, "device_waits"_a = true, "device_memory"_a = true, "whole_graphs"_a = false,
         "timed_scopes"_a = true, "functions"_a = true, "c_calls"_a = true, "call_lines"_a = true,
         "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX, "include"_a = nb::list(), "exclude"_a = nb::list(),
         nb::sig(
             "def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
-            "input_shapes: bool = True, stacks: bool = True, samples: bool = True, device_work: bool = True, "
+            "input_shapes: bool = True, flops: bool = True, stacks: bool = True, samples: bool = True, "
+            "device_work: bool = True, "
             "device_waits: bool = True, device_memory: bool = True, whole_graphs: bool = False, "
             "timed_scopes: bool = True, functions: "
             "bool = True, "

@@ -25,6 +25,10 @@ bool is_backward(const trace::Trace& trace, size_t row) {
     return at != args.npos && args.substr(at + forward_thread.size(), 1) != "0";
 }
 
+bool is_engine(const trace::Trace& trace, size_t row) {
+    return trace.strings[trace.name[row]].starts_with(autograd_engine);
+}
+
 void sort_if_needed(trace::Column<int64_t>& ids) {
     if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
 }
@@ -56,7 +60,7 @@ void Flows::collect_correlations() {
 }
 
 // Several operators may share a number: a forward operator and the ones it calls. The arrow leaves the last
-// and reaches the first, as PyTorch draws it.
+// and reaches the first, as PyTorch draws it, which is not the engine that evaluates it.
 void Flows::collect_sequences() {
     std::vector<Operator> forward, backward;
     for (size_t row = 0; row < trace_.sequence.size(); ++row) {
@@ -71,6 +75,9 @@ void Flows::collect_sequences() {
         if (source + 1 != forward.end() && source[1].sequence == source->sequence) continue;
         while (target != backward.end() && target->sequence < source->sequence) ++target;
         if (target == backward.end() || target->sequence != source->sequence) continue;
+        if (is_engine(trace_, target->row) && target + 1 != backward.end() &&
+            target[1].sequence == target->sequence)
+            ++target;
         const auto id = static_cast<uint32_t>(forward_.size() + 1);
         forward_.push_back({source->row, id});
         backward_.push_back({target->row, id});

@@ -40,6 +40,9 @@ inline constexpr std::string_view resumed = "Resumed";     // ours
 // Stays in the text; the writer only looks whether it is there and not 0.
 inline constexpr std::string_view forward_thread = "\"Fwd thread id\":";
 
+// Of the operator around each backward function; it has the same number.
+inline constexpr std::string_view autograd_engine = "autograd::engine::evaluate_function";
+
 // M events that stand for process_name and thread_name where there is no name: they keep the order of the
 // rows, and Perfetto counts an empty name as an error.
 inline constexpr std::string_view unnamed_process = "kinetograph_process";

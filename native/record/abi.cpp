@@ -55,6 +55,22 @@ void end_with(uint32_t name, const char* args, size_t args_bytes) noexcept {
         end_out_of_order(*thread, lane_that_has(*thread, name), name, now, args, args ? args_bytes : 0);
 }
 
+uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope) noexcept {
+    ThreadBuffer* thread = listening_thread();
+    return thread ? begin_known_scope(*thread, running_lane(*thread), name,
+                                      open_meta(Category(category), RecordScope(scope)))
+                  : 0;
+}
+
+void end_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
+    const uint64_t now = base::ticks();
+    ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
+    if (!thread) return;
+    const Operator known{told->sequence, told->flops, told->forward_thread, told->inputs, told->members, 0};
+    end_known_scope(*thread, begun, now, known, told->inputs_text,
+                    told->inputs_text ? told->inputs_bytes : 0);
+}
+
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
     try {
         std::string text;
@@ -235,6 +251,8 @@ const kinetograph_record_table& table() {
         note,
         name_process,
         process_ends,
+        begin_operator,
+        end_operator,
     };
     return functions;
 }

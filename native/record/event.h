@@ -128,9 +128,10 @@ enum RecordFlags : uint8_t {
     // Its "Input Dims", "Input Strides" and "Input type" are there because a session asked for shapes; others
     // leave them out. A trace does not have this flag.
     flag_input_shapes = 8,
-    flag_garbage = 64,  // a run of the garbage collector among the calls. A trace does not have this flag
-    flag_stack = 32,    // `correlation` is the name of its Python stack. A trace does not have this flag
-    flag_builtin = 16,  // a call of a C function. A trace does not have this flag
+    flag_garbage = 64,    // a run of the garbage collector among the calls. A trace does not have this flag
+    flag_stack = 32,      // `correlation` is the name of its Python stack. A trace does not have this flag
+    flag_builtin = 16,    // a call of a C function. A trace does not have this flag
+    flag_operator = 128,  // its payload opens with an Operator. A trace does not have this flag
 };
 
 // 32 bytes: two records a cache line, and an append touches one line of data.
@@ -173,6 +174,23 @@ static_assert(sizeof(DevicePlace) == 16);
 inline constexpr int64_t first_sync_resource = 1'000'000;
 // Counters are those of a whole device.
 inline constexpr int64_t counters_resource = 2'000'000;
+
+// What a framework tells of an operator, besides its name. `inputs` and `members` are name ids of texts: JSON
+// members of its arguments, which all operators with inputs of one shape share. Inputs that are not likely to
+// come again follow in the payload instead, as payload bytes (u32) and JSON members.
+struct Operator {
+    int64_t sequence;  // autograd's, of the forward and the backward operator; negative: none
+    uint64_t flops;
+    uint32_t forward_thread;  // of a backward operator, by the framework's numbers; 0: this is a forward one
+    uint32_t inputs;
+    uint32_t members;
+    uint32_t reserved;
+
+    bool tells_nothing() const {
+        return sequence < 0 && flops == 0 && forward_thread == 0 && inputs == 0 && members == 0;
+    }
+};
+static_assert(sizeof(Operator) == 32);
 
 enum WorkFlags : uint32_t {
     work_has_bytes = 1,

@@ -193,6 +193,28 @@ void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace*
     publish(thread, units);
 }
 
+void append_operator(ThreadBuffer& thread, Record record, const Operator& told, const char* inputs,
+                     size_t inputs_bytes) noexcept {
+    if (inputs_bytes > max_payload_bytes) {
+        count_loss(thread, &LossCounts::oversized);
+        inputs_bytes = 0;
+    }
+    if (told.tells_nothing() && inputs_bytes == 0) return append(thread, record);
+    const uint32_t length = uint32_t(inputs_bytes);
+    const size_t text_bytes = length ? sizeof length + length : 0;
+    const uint32_t units = 2 + uint32_t((text_bytes + unit_bytes - 1) / unit_bytes);
+    Record* room = room_for(thread, units);
+    if (!room) return;
+    record.flags |= flag_operator;
+    record.payload = uint16_t(units - 1);
+    *room = record;
+    write_operator(room + 1, told);
+    auto* text = reinterpret_cast<std::byte*>(room + 2);
+    if (length) std::memcpy(text, &length, sizeof length);
+    if (length) std::memcpy(text + sizeof length, inputs, length);
+    publish(thread, units);
+}
+
 void append_device_span(ThreadBuffer& thread, const Record& record, const DevicePlace& place,
                         const char* payload, size_t payload_bytes) noexcept {
     const bool discards = thread.discards;

@@ -201,6 +201,35 @@ void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
     if (lane.depth == 0) offer_lane(thread, lane);
 }
 
+namespace {
+
+// From 1 on; 0 where it is not on this lane.
+uint32_t position_of_start(const Lane& lane, uint64_t start) noexcept {
+    uint32_t position = lane.depth;
+    while (position != 0 && lane.entries[position - 1].start.load(std::memory_order_relaxed) != start)
+        --position;
+    return position;
+}
+
+void end_operator_at(ThreadBuffer& thread, Lane& lane, uint32_t position, uint64_t now, const Operator& told,
+                     const char* inputs, size_t inputs_bytes) noexcept {
+    const Record record = finished_record(lane, lane.entries[position - 1], now);
+    append_operator(thread, record, told, inputs, inputs_bytes);
+    remove_scope(lane, position - 1);
+    if (lane.depth == 0) offer_lane(thread, lane);
+}
+
+}  // namespace
+
+void end_operator_out_of_order(ThreadBuffer& thread, uint64_t begun, uint64_t now, const Operator& told,
+                               const char* inputs, size_t inputs_bytes) noexcept {
+    if (const uint32_t position = position_of_start(*thread.lane, begun))
+        return end_operator_at(thread, *thread.lane, position, now, told, inputs, inputs_bytes);
+    for (const auto& lane : thread.lanes)
+        if (const uint32_t position = position_of_start(*lane, begun))
+            return end_operator_at(thread, *lane, position, now, told, inputs, inputs_bytes);
+}
+
 void end_call_out_of_order(ThreadBuffer& thread, uint32_t name, uint64_t now, uint32_t line) noexcept {
     Lane& lane = thread.calls;
     const uint32_t position = position_of(thread, lane, name);

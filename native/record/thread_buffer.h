@@ -194,6 +194,10 @@ inline void publish(ThreadBuffer& thread, uint32_t units) noexcept {
 KINETOGRAPH_API void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
                                          const char* payload, size_t payload_bytes) noexcept;
 
+// An operator, with what was told of it and perhaps its inputs as text.
+KINETOGRAPH_API void append_operator(ThreadBuffer& thread, Record record, const Operator& told,
+                                     const char* inputs, size_t inputs_bytes) noexcept;
+
 inline void append(ThreadBuffer& thread, const Record& record) noexcept {
     Record* room = room_for(thread, 1);
     if (!room) [[unlikely]]
@@ -306,6 +310,49 @@ inline void end_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint64_t 
     // First the record, then the stack: killed in between, the scope is found twice and told apart; the other
     // way round it would be lost.
     append_finished(thread, lane, scope, now);
+    lane.publish_more(-1);
+    if (lane.depth == 0) offer_lane(thread, lane);
+}
+
+// As begin_scope, for those who end it by what this returns: its start, which no other scope of the thread
+// has; 0 where it is not followed.
+inline uint64_t begin_known_scope(ThreadBuffer& thread, Lane& lane, uint32_t name, uint32_t meta) noexcept {
+    const uint64_t now = base::ticks();
+    if (lane.depth == lane.capacity) [[unlikely]] {
+        if (!grow_stack(thread, lane)) {
+            --lane.too_deep;  // its end will not come
+            return 0;
+        }
+    }
+    open_scope(lane, name, meta, now);
+    return now;
+}
+
+// The slow path of the next: with inputs in text, at the end of an extent, or out of order.
+KINETOGRAPH_API void end_operator_out_of_order(ThreadBuffer& thread, uint64_t begun, uint64_t now,
+                                               const Operator& told, const char* inputs,
+                                               size_t inputs_bytes) noexcept;
+
+// Ends what begin_known_scope began. One that is no longer open is that of a session which is over.
+inline void end_known_scope(ThreadBuffer& thread, uint64_t begun, uint64_t now, const Operator& told,
+                            const char* inputs, size_t inputs_bytes) noexcept {
+    Lane& lane = *thread.lane;
+    ExtentHeader* extent = thread.extent.header;
+    const uint32_t used = extent->used(std::memory_order_relaxed);
+    if (lane.depth == 0 || inputs_bytes != 0 || used + 2 > extent->capacity ||
+        lane.entries[lane.depth - 1].start.load(std::memory_order_relaxed) != begun) [[unlikely]]
+        return end_operator_out_of_order(thread, begun, now, told, inputs, inputs_bytes);
+    const OpenScope& scope = lane.entries[lane.depth - 1];
+    Record* room = extent->records() + used;
+    write_finished(room, lane, scope, now, 0);
+    uint32_t units = 1;
+    if (!told.tells_nothing()) {
+        room->flags |= flag_operator;
+        room->payload = 1;
+        std::memcpy(room + 1, &told, sizeof told);
+        units = 2;
+    }
+    extent->state.store(used + units, std::memory_order_release);
     lane.publish_more(-1);
     if (lane.depth == 0) offer_lane(thread, lane);
 }

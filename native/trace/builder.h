@@ -17,7 +17,8 @@ namespace kinetograph::trace {
 struct Wanted {
     uint64_t categories = ~uint64_t(0);  // bit per Category
     uint32_t scopes = 0;                 // bit per RecordScope of spans; 0: all
-    bool input_shapes = true;            // of events with flag_input_shapes
+    bool input_shapes = true;            // of events with flag_input_shapes, and of operators
+    bool flops = true;                   // of operators
     bool stacks = true;                  // of events with flag_stack
     bool samples = true;                 // sampled Python stacks; the category is for traced calls
     bool device_work = true;             // what collectors of devices tell, not what programs report

@@ -45,10 +45,12 @@ void RowWriter::for_each_column(Change change) {
 
 void RowWriter::resize(size_t rows) {
     for_each_column([rows](auto& column) { column.resize(rows); });
+    fill_columns();
 }
 
 size_t RowWriter::add_row() {
     for_each_column([](auto& column) { column.extend(1); });
+    fill_columns();
     return trace_.size() - 1;
 }
 
@@ -58,6 +60,7 @@ void RowWriter::drop_pages(size_t begin, size_t end) const {
     for (auto* column : {&trace_.category, &trace_.kind, &trace_.scope, &trace_.flags})
         column->drop_pages(begin, end);
     if (!trace_.args.empty()) trace_.args.drop_pages(begin, end);
+    if (!trace_.sequence.empty()) trace_.sequence.drop_pages(begin, end);
 }
 
 void RowWriter::write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name) {
@@ -79,7 +82,10 @@ void RowWriter::write_host_event(size_t row, uint32_t track, const Record& recor
         write_named(row, track, clipped, record.name, record.category);
     }
     if (record.kind == RecordKind::counter) write_counter_value(row, std::bit_cast<double>(record.end));
-    if (record.payload != 0) write_payload(row, record, 0);
+    if (record.flags & record::flag_operator)
+        write_operator(row, record);
+    else if (record.payload != 0)
+        write_payload(row, record, 0);
     if (record.flags & record::flag_stack)
         write_stack(row, record.correlation);
     else if (!is_call(record.category))
@@ -111,6 +117,27 @@ void RowWriter::write_named(size_t row, uint32_t track, const Clipped& clipped, 
     const AnnotationNames::Entry& annotation = annotation_names_(recorded);
     trace_.category[row] = annotation.category;
     write_row(row, track, clipped, annotation.name);
+}
+
+// Those with inputs that were not likely to come again have a text of their own.
+void RowWriter::write_operator(size_t row, const Record& record) {
+    if (record.payload == 0) return;
+    record::Operator told;
+    std::memcpy(&told, record.payload_bytes(), sizeof told);
+    if (told.sequence >= 0) {
+        if (trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
+        trace_.sequence[row] = told.sequence;
+    }
+    if (record.payload == 1) {
+        const TextRange& shared = operator_args_(told);
+        if (shared.length == 0) return;
+        if (trace_.args.empty()) trace_.args.resize(trace_.size());
+        trace_.args[row] = shared;
+        return;
+    }
+    if (options_.wanted.input_shapes) write_payload(row, record, sizeof told);
+    const std::string inputs(trace_.args_of(row));
+    write_args(row, operator_args_.text(told, inputs));
 }
 
 // Most scopes have no other arguments, and then all with the same stack share its text.

@@ -10,6 +10,7 @@
 #include "record/recording.h"
 #include "trace/builder.h"
 #include "trace/clip.h"
+#include "trace/operator_args.h"
 #include "trace/recorded_names.h"
 #include "trace/trace.h"
 
@@ -25,7 +26,8 @@ public:
           call_names_(recording, options.clean_members, trace),
           annotation_names_(recording, trace),
           stack_args_(recording, options.clean_members, trace),
-          shared_args_(recording, options.clean_members, trace) {}
+          shared_args_(recording, options.clean_members, trace),
+          operator_args_(recording, options, trace) {}
 
     void resize(size_t rows);
     // A new row at the end.
@@ -49,6 +51,10 @@ public:
     // Arguments that many events share, by the name id of their text; 0: none.
     void write_members(size_t row, uint32_t members);
     void write_correlation(size_t row, uint32_t correlation);
+    // Columns that a trace may do without, and that do not begin as zero.
+    void fill_columns() {
+        if (!trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
+    }
     // What stands behind `skipped` bytes of a record's payload.
     void write_payload(size_t row, const record::Record& record, size_t skipped);
 
@@ -63,6 +69,7 @@ private:
     void for_each_column(Change change);
     // What it is called, and of which category that makes it.
     void write_named(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint8_t category);
+    void write_operator(size_t row, const record::Record& record);
     void write_stack(size_t row, uint32_t stack);
     void write_counter_value(size_t row, double value);
     std::span<const std::string_view> left_out_of(const record::Record& record) const;
@@ -75,6 +82,7 @@ private:
     AnnotationNames annotation_names_;
     StackArgs stack_args_;
     SharedArgs shared_args_;
+    OperatorArgs operator_args_;
     size_t damaged_ = 0;
     std::string clean_;
 };

@@ -176,6 +176,7 @@ def stop_session(
     categories: int = ...,
     scopes: int = 0,
     input_shapes: bool = True,
+    flops: bool = True,
     stacks: bool = True,
     samples: bool = True,
     device_work: bool = True,

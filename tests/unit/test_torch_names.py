@@ -63,7 +63,7 @@ def test_experimental_options_are_pytorchs_in_order_and_default_before_our_own()
 def test_options_of_the_config_are_pytorchs_in_order() -> None:
     signature = torch.autograd.ProfilerConfig.__init__.__doc__.partition("\n")[0]
     theirs = [name for name in re.findall(r"(\w+): ", signature) if name != "self"]
-    assert list(ProfilerConfig.defaults) == [*theirs, "recording", "calls"]
+    assert list(ProfilerConfig.defaults) == [*theirs, "recording", "calls", "frameworks"]
 
 
 def test_pytorchs_members_are_accepted_where_ours_are() -> None:

@@ -51,6 +51,19 @@ typedef struct kinetograph_device_event {
     const char* args;
 } kinetograph_device_event;
 
+/* What a framework tells of an operator when it ends. `inputs` and `members` are 0 or from intern_text():
+ * members of a JSON object without braces, spelled once for all operators that share them. Sessions that did
+ * not ask for shapes leave `inputs` out, those that did not ask for FLOPs `flops`. */
+typedef struct kinetograph_operator {
+    int64_t sequence;        /* autograd's number, which links forward and backward; negative: none */
+    uint64_t flops;          /* 0: not known */
+    uint32_t forward_thread; /* of a backward operator, as the framework counts threads; else 0 */
+    uint32_t inputs;
+    uint32_t members;
+    uint32_t inputs_bytes;
+    const char* inputs_text; /* in place of `inputs`, where it is not likely to come again; copied */
+} kinetograph_operator;
+
 typedef struct kinetograph_session_options {
     uint32_t size; /* sizeof(kinetograph_session_options); later additions stand at the end, and 0 is their
                       default */
@@ -105,10 +118,16 @@ typedef struct kinetograph_record_table {
     /* A sentence for the notes of the traces of all sessions that record this thread now. With a count, those
      * of the same text are summed up. */
     void (*note)(const char* kind, const char* text, uint32_t count);
-    /* Of a process whose session is left to whoever started it: what it is called, and that it is about to end in
-     * good order. */
+    /* Of a process whose session is left to whoever started it: what it is called, and that it is about to
+     * end in good order. */
     void (*name_process)(const char* text, size_t bytes);
     void (*process_ends)(void);
+    /* Operators of a framework, which come by the million and end in the thread that began them. What begin
+     * returns names this one until its end, so that the end of one that nobody follows any more (the session
+     * it began in is over) is told from the end of another; 0: nobody follows it, and there is nothing to
+     * end. */
+    uint64_t (*begin_operator)(uint32_t name, uint8_t category, uint8_t scope);
+    void (*end_operator)(uint64_t begun, const kinetograph_operator* told);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(

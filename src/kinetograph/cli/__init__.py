@@ -32,7 +32,7 @@ VERBS = {
     "view": Verb("view", "Open TRACE in Perfetto's UI, in the browser."),
     "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
-    "build": Verb("later", "Build the part for an installed framework (not available yet)."),
+    "build": Verb("build", "Build what records the operators of an installed framework."),
     "capture": Verb("later", "Profile running processes (not available yet)."),
     "daemon": Verb("later", "Pass capture requests on to processes (not available yet)."),
     "ps": Verb("later", "List the processes that can be captured (not available yet)."),

@@ -71,6 +71,7 @@ def _begin(name: str) -> None:
     try:
         _native.set_process_name(name)
         _session = Session.start(_settings.config(_directory.path), _settings.activities)
+        _session.follow_imports()
     except Exception as error:
         _session = None
         _leave_reason(error)

@@ -36,7 +36,6 @@ _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
 }
 
 _MISSING_OPTIONS: Mapping[str, str] = {
-    "with_flops": "FLOPs of operators come with the torch part",
     "with_modules": "module hierarchies come with the torch part",
 }
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kinetograph.checks import require_bools, require_instance, require_text
+from collections.abc import Iterable
+
+from kinetograph.checks import require_bools, require_instance, require_text, spelled
+from kinetograph.errors import ArgumentError, UsageError
 from kinetograph.session.activity import ActivityType, ProfilerActivity
 from kinetograph.session.calls import CallOptions
 from kinetograph.session.experimental import ExperimentalConfig
@@ -19,7 +22,10 @@ __all__ = [
     "ProfilerConfig",
     "ProfilerState",
     "RecordOptions",
+    "framework_names",
 ]
+
+_FRAMEWORKS = ("torch",)
 
 
 class ProfilerConfig(Value):
@@ -41,6 +47,7 @@ class ProfilerConfig(Value):
     trace_id: str = ""
     recording: RecordOptions = RecordOptions()
     calls: CallOptions | None = None
+    frameworks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
@@ -50,6 +57,12 @@ class ProfilerConfig(Value):
         require_instance("recording", self.recording, RecordOptions)
         if self.calls is not None:
             require_instance("calls", self.calls, CallOptions)
+        object.__setattr__(self, "frameworks", framework_names(self.frameworks))
+
+    @property
+    def wants_shapes(self) -> bool:
+        """FLOPs are counted from shapes, and a reader wants to see which."""
+        return self.report_input_shapes or self.with_flops
 
     @property
     def wanted_calls(self) -> CallOptions | None:
@@ -62,3 +75,17 @@ class ProfilerConfig(Value):
         """Whether scopes carry their stack themselves, for want of the calls around them."""
         calls = self.wanted_calls
         return self.with_stack and (calls is None or calls.mode == "sample")
+
+
+def framework_names(frameworks: Iterable[object]) -> tuple[str, ...]:
+    """Checked: only names of frameworks that we know how to record."""
+    if isinstance(frameworks, str) or not isinstance(frameworks, Iterable):
+        raise ArgumentError(
+            f"frameworks: expected a list of names, got {spelled(frameworks)}",
+            hint='write frameworks=["torch"]',
+        )
+    names = tuple(frameworks)
+    for name in names:
+        if name not in _FRAMEWORKS:
+            raise UsageError(f"frameworks: expected names of {', '.join(_FRAMEWORKS)}, got {spelled(name)}")
+    return names  # type: ignore[return-value]

@@ -47,7 +47,7 @@ def features() -> tuple[Feature, ...]:
         _hardware_metrics(),
         _annotations("nvtx", injection.NVTX),
         _annotations("itt", injection.ITT),
-        _framework("torch"),
+        _torch(),
         _framework("triton"),
     )
 
@@ -151,6 +151,22 @@ def _annotations(name: str, interface: injection.Interface) -> Feature:
     if injection.is_installed(interface):
         return Feature(name, True, "annotations are recorded")
     return Feature(name, True, f"kg.emit_{name} sends scopes to {owner}, and annotations go there, too")
+
+
+def _torch() -> Feature:
+    version = _installed_version("torch")
+    if version is None:
+        return Feature("torch", False, "not installed", "pip install 'kinetograph[torch]'")
+    from kinetograph.frameworks.torch.build import cached_observers, found_compiler
+
+    if cached_observers(version):
+        return Feature("torch", True, f"torch {version}: operators, shapes, FLOPs")
+    if found_compiler() is not None:
+        later = "the first session, or `kinetograph build torch`, builds its observer"
+        return Feature("torch", True, f"torch {version}: {later}")
+    return Feature(
+        "torch", False, f"torch {version}, but no C++ compiler", "install g++, or let CXX name one"
+    )
 
 
 def _framework(name: str) -> Feature:

@@ -10,7 +10,13 @@ from kinetograph.checks import require_bool, require_positive, require_text
 from kinetograph.errors import StateError, warn_program
 from kinetograph.hints import TYPE_CHECKING, Literal
 from kinetograph.session.activity import ActivityType
-from kinetograph.session.config import CallOptions, ExperimentalConfig, ProfilerConfig, RecordOptions
+from kinetograph.session.config import (
+    CallOptions,
+    ExperimentalConfig,
+    ProfilerConfig,
+    RecordOptions,
+    framework_names,
+)
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.outputs import ProfileOutputs
@@ -72,10 +78,8 @@ class KinetoProfile(ProfileOutputs):
         from kinetograph.session import profile_options as options
 
         self._check_switches()
-        options.refuse_later_options(
-            execution_trace_observer=execution_trace_observer,
-            frameworks=frameworks,
-        )
+        options.refuse_later_options(execution_trace_observer=execution_trace_observer)
+        self.frameworks = frameworks
         self.experimental_config = options.experimental_options(experimental_config)
         self.recording = options.recording_options(recording, mode, ring_seconds)
         self._plan = options.made_plan(self._config(), activities, use_cuda, all_threads)
@@ -186,6 +190,7 @@ class KinetoProfile(ProfileOutputs):
             experimental_config=self.experimental_config,
             recording=self.recording,
             calls=self.calls,
+            frameworks=framework_names(self.frameworks),
         )
 
     def _check_switches(self) -> None:

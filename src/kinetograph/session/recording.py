@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
@@ -28,6 +28,7 @@ from kinetograph.trace import RecordScope, Trace
 if TYPE_CHECKING:
     from kinetograph.session.cuda import CudaUse
     from kinetograph.session.cuda_metrics import CudaMetrics
+    from kinetograph.session.operators import Operators
 
 __all__ = ["PostProcess", "Session", "describe", "start_native"]
 
@@ -66,6 +67,7 @@ class Session:
         self._calls: call_collector.Use | None = None
         self._cuda: CudaUse | CudaMetrics | None = None
         self._cuda_notes: list[str] = []
+        self._operators: Operators | None = None
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
@@ -111,7 +113,8 @@ class Session:
 
             return EmittingSession(config, chosen, mask, post_process, exit_path, starts_paused)
         all_threads = all_threads or config.experimental_config.profile_all_threads
-        # First, so that attaching to CUDA, which takes time, is not part of what is recorded.
+        # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.
+        operators = _operators(config, chosen)
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
         try:
             number = start_native(config.recording, directory, all_threads, starts_paused)
@@ -126,6 +129,8 @@ class Session:
         session.all_threads = all_threads
         session.has_begun = not starts_paused
         session._count_shapes(1)
+        session._operators = operators
+        operators.start()
         exits.watch(session)
         # Last, so that the calls that starting takes are not among those that are recorded.
         session._record_calls()
@@ -134,6 +139,20 @@ class Session:
     @property
     def is_running(self) -> bool:
         return self._process == os.getpid() and _native.is_session_running(self._number)
+
+    def follow_imports(self) -> None:
+        """Record frameworks that the program imports later, too."""
+        if self._operators is not None:
+            self._operators.follow_imports(self._paused)
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        was_running = self.pause()
+        try:
+            yield
+        finally:
+            if was_running:
+                self.resume()
 
     def join(self) -> None:
         """Let the calling thread take part."""
@@ -193,7 +212,8 @@ class Session:
             )
             & self.categories,
             scopes=self._scopes,
-            input_shapes=self._config.report_input_shapes,
+            input_shapes=self._config.wants_shapes,
+            flops=self._config.with_flops,
             stacks=self._config.wants_scope_stacks,
             samples=self._wants_samples,
             device_work=self._cuda is not None and not self._cuda.times_scopes,
@@ -219,6 +239,8 @@ class Session:
         self._forget()
 
     def _forget(self) -> None:
+        if self._operators is not None:
+            self._operators.release()
         if self._cuda is not None:
             self._cuda.release()
         call_collector.release_calls(self._calls)
@@ -263,7 +285,7 @@ class Session:
     def _count_shapes(self, change: int) -> None:
         from kinetograph.session import details
 
-        if self._config.report_input_shapes:
+        if self._config.wants_shapes:
             details.count_shapes(change)
 
     def _enrich(self, trace: Trace) -> None:
@@ -313,6 +335,8 @@ class Session:
         """Kinds and texts."""
         if self._calls is not None:
             yield from self._calls.notes()
+        if self._operators is not None:
+            yield from self._operators.notes()
         for sentence in self._cuda_notes:
             yield "cuda", sentence
         if ActivityType.CPU in self._activities:
@@ -363,6 +387,12 @@ def _missed_annotations() -> Iterator[str]:
     from kinetograph.injection import missed
 
     return missed()
+
+
+def _operators(config: ProfilerConfig, activities: frozenset[ActivityType]) -> Operators:
+    from kinetograph.session.operators import Operators
+
+    return Operators(config, activities)
 
 
 def _distributed_info() -> dict[str, Any] | None:

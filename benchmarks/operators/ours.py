@@ -1,0 +1,22 @@
+"""Kinetograph."""
+
+from functools import partial
+
+import kinetograph as kg
+from benchmarks.harness import Contender
+from benchmarks.operators import COUNT, operator_name, run_operators
+
+
+def contenders() -> list[Contender]:
+    return [
+        Contender("nobody, after our sessions", run_operators, count=COUNT),
+        *(
+            Contender(
+                operator_name("kinetograph", with_shapes=shapes),
+                run_operators,
+                partial(kg.profile, record_shapes=shapes, frameworks=["torch"]),
+                count=COUNT,
+            )
+            for shapes in (False, True)
+        ),
+    ]

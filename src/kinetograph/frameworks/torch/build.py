@@ -1,0 +1,171 @@
+"""Build the observer for the torch of this process, once: the next one finds it in the user's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kinetograph import _native
+from kinetograph.errors import NotAvailable
+
+__all__ = ["built_library", "cached_observers", "found_compiler", "is_built"]
+
+_SOURCES = Path(__file__).parent / "observer"
+_HEADERS = Path(_native.__file__).parent / "include"
+_FLAGS = ("-O2", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+_LAST_LINES = 12
+_SECONDS = 900
+
+
+def built_library(torch: Any, *, quiet: bool = False) -> Path:
+    """Where the observer is; built first if it has to be, which takes half a minute.
+
+    Of processes that ask at the same time one builds, and the others wait for it.
+    """
+    target = _target(torch)
+    if target.exists():
+        return target
+    compiler = _compiler()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(target.with_suffix(".lock")):
+            if not target.exists():
+                _build(torch, compiler, target, quiet)
+    except OSError as error:
+        raise NotAvailable(
+            f"the observer for torch cannot be kept in {target.parent}: {error.strerror or error}",
+            hint="XDG_CACHE_HOME names a folder for it",
+        ) from error
+    return target
+
+
+def is_built(torch: Any) -> bool:
+    return _target(torch).exists()
+
+
+def cached_observers(version: str) -> list[Path]:
+    """Of this torch, for whichever Python."""
+    return sorted(_cache_folder().glob(f"observer-{version}-*.so"))
+
+
+def _cache_folder() -> Path:
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(named) if os.path.isabs(named) else Path("~/.cache").expanduser()
+    return root / "kinetograph" / "torch"
+
+
+def _target(torch: Any) -> Path:
+    """The name says all that the binary depends on: another torch, or another of us, has another file."""
+    facts = (
+        torch.__version__,
+        torch.version.git_version,
+        torch.version.debug,
+        torch.compiled_with_cxx11_abi(),
+        sys.version_info[:2],
+        os.uname().machine,
+        _native.RECORD_ABI,
+        _sources_hash(),
+    )
+    key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    return _cache_folder() / f"observer-{torch.__version__}-{key}.so"
+
+
+def _sources_hash() -> str:
+    digest = hashlib.sha256(repr(_FLAGS).encode())
+    for path in (*sorted(_SOURCES.iterdir()), _HEADERS / "kinetograph" / "record_abi.h"):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """The file stays: one that is removed while others wait for it would be locked twice."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(torch: Any, compiler: list[str], target: Path, quiet: bool) -> None:
+    """Beside its place, and moved there when it is whole."""
+    started = time.monotonic()
+    _tell(quiet, f"building the observer for torch {torch.__version__} (once, about half a minute)\n")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
+        made = Path(folder) / target.name
+        _compile(_command(torch, compiler, made))
+        made.replace(target)
+    _tell(quiet, f"built in {time.monotonic() - started:.0f} s: {target}\n")
+
+
+def _command(torch: Any, compiler: list[str], output: Path) -> list[str]:
+    root = Path(torch.__file__).parent
+    includes = (_HEADERS, root / "include", root / "include/torch/csrc/api/include")
+    return [
+        *compiler,
+        *_FLAGS,
+        # Classes of torch have other members without it: it must be as torch itself was built.
+        *(() if torch.version.debug else ("-DNDEBUG",)),
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        *(f"-I{folder}" for folder in includes),
+        str(_SOURCES / "observer.cpp"),
+        # Their names are enough: the process has loaded them, wherever they are.
+        *(f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"),
+        *("-o", str(output)),
+    ]
+
+
+def _compile(command: list[str]) -> None:
+    try:
+        result = subprocess.run(
+            command,
+            env=os.environ | {"LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise NotAvailable(f"{command[0]} did not end in {_SECONDS} s: {shlex.join(command)}") from None
+    if result.returncode != 0:
+        last = "\n".join(result.stdout.splitlines()[-_LAST_LINES:])
+        raise NotAvailable(
+            f"the observer for torch could not be built by\n{shlex.join(command)}\n{last}",
+            hint="CXX names another compiler; it must know C++20",
+        )
+
+
+def found_compiler() -> list[str] | None:
+    """As CXX has it, or the first that is there."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    candidates = [named] if named else [["c++"], ["g++"], ["clang++"]]
+    return next((command for command in candidates if shutil.which(command[0])), None)
+
+
+def _compiler() -> list[str]:
+    command = found_compiler()
+    if command is None:
+        tried = os.environ.get("CXX") or "c++, g++, clang++"
+        raise NotAvailable(
+            f"no C++ compiler was found, and the observer for torch has to be built here; tried {tried}",
+            hint="install g++, or let CXX name a compiler",
+        )
+    return command
+
+
+def _tell(quiet: bool, text: str) -> None:
+    # A program may have closed it, or have none.
+    if not quiet and sys.stderr is not None and not sys.stderr.closed:
+        sys.stderr.write(f"kinetograph: {text}")
+        sys.stderr.flush()

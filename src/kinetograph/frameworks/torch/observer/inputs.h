@@ -1,0 +1,210 @@
+// What an operator was called with, as the text that becomes its arguments. Nothing here keeps a tensor:
+// sizes, types and numbers are copied.
+//
+// A program calls its operators with the same shapes again and again. So inputs are first brought into a key,
+// a few words per tensor; the text is only made for a key that this thread does not know.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
+#include <torch/csrc/profiler/util.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "names.h"
+#include "recorder.h"
+
+namespace torch::profiler::impl {
+TORCH_API bool get_record_concrete_inputs_enabled();  // of a header that would bring half of Kineto along
+}
+
+namespace kinetograph::torch_observer {
+
+namespace profiler = torch::profiler::impl;
+
+// What sessions ask for.
+enum Wants : uint32_t { wants_shapes = 1, wants_flops = 2, wants_overloads = 4 };
+
+inline bool tells_sizes(const at::Tensor& tensor) {
+    return tensor.defined() && !tensor.is_nested() &&
+           !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+// Longer lists say nothing to a reader, and torch leaves them out as well.
+inline bool is_scalar_list(const c10::IValue& value) {
+    constexpr size_t longest = 30;
+    if (!value.isList()) return false;
+    const auto list = value.toListRef();
+    return list.empty() || (list[0].isScalar() && list.size() <= longest);
+}
+
+// The key: words that are equal where the texts would be.
+class InputKey {
+public:
+    explicit InputKey(std::string& bytes) : bytes_(bytes) { bytes_.clear(); }
+
+    void put(int64_t word) { bytes_.append(reinterpret_cast<const char*>(&word), sizeof word); }
+
+    void put(const at::Tensor& tensor) {
+        if (!tells_sizes(tensor)) return put(int64_t('U'));
+        const auto sizes = tensor.sizes();
+        const bool is_strided = tensor.layout() == at::kStrided;
+        put(int64_t('T') | int64_t(tensor.scalar_type()) << 8 | int64_t(is_strided) << 16 |
+            int64_t(sizes.size()) << 24);
+        put(sizes);
+        if (is_strided) put(tensor.strides());
+    }
+
+    void put(c10::IntArrayRef numbers) {
+        bytes_.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t));
+    }
+
+    void put(const c10::IValue& value) {
+        if (value.isTensor()) return put(value.toTensor());
+        if (value.isScalar()) return put_scalar(value);
+        if (value.isTensorList()) return put_list(value.toTensorList());
+        if (is_scalar_list(value)) return put_list(value.toListRef());
+        put(int64_t('O'));
+    }
+
+private:
+    void put_scalar(const c10::IValue& value) {
+        put(int64_t('S') | int64_t(value.isInt()) << 8 | int64_t(value.isDouble()) << 9 |
+            int64_t(value.isBool()) << 10);
+        if (value.isInt()) return put(value.toInt());
+        if (value.isBool()) return put(int64_t(value.toBool()));
+        if (value.isDouble()) return put(bits(value.toDouble()));
+        bytes_ += profiler::ivalueToStr(value, false);
+        put(int64_t('s'));
+    }
+
+    static int64_t bits(double number) {
+        int64_t word;
+        std::memcpy(&word, &number, sizeof word);
+        return word;
+    }
+
+    template <class List>
+    void put_list(const List& list) {
+        put(int64_t('L') | int64_t(list.size()) << 8);
+        for (const auto& element : list) put(element);
+    }
+
+    std::string& bytes_;
+};
+
+// The same as JSON members, spelled by torch's own functions.
+class InputText {
+public:
+    explicit InputText(bool with_concrete) : with_concrete_(with_concrete) {}
+
+    void add(const c10::IValue& value) {
+        dims_.emplace_back(std::vector<int64_t>());
+        strides_.emplace_back(std::vector<int64_t>());
+        types_.emplace_back();
+        concrete_.emplace_back();
+        if (value.isTensor()) return add_tensor(value.toTensor());
+        if (value.isTensorList()) return add_tensors(value.toTensorList());
+        if (value.isScalar()) return add_concrete(value, "Scalar");
+        if (with_concrete_ && is_scalar_list(value)) add_concrete(value, "ScalarList");
+    }
+
+    std::string text() const {
+        std::string text = "\"Input Dims\":" + profiler::variantShapesToStr(dims_) +
+                           ",\"Input Strides\":" + profiler::variantShapesToStr(strides_) +
+                           ",\"Input type\":" + profiler::strListToStr(types_);
+        if (with_concrete_) text += ",\"Concrete Inputs\":" + profiler::ivalueListToStr(concrete_);
+        return text;
+    }
+
+private:
+    static std::vector<int64_t> strides_of(const at::Tensor& tensor) {
+        return tensor.layout() == at::kStrided ? tensor.strides().vec() : std::vector<int64_t>();
+    }
+
+    void add_tensor(const at::Tensor& tensor) {
+        if (!tells_sizes(tensor)) return;
+        dims_.back() = tensor.sizes().vec();
+        strides_.back() = strides_of(tensor);
+        types_.back() = std::string(c10::scalarTypeToTypeMeta(tensor.scalar_type()).name());
+    }
+
+    void add_tensors(const c10::List<at::Tensor>& tensors) {
+        std::vector<std::vector<int64_t>> dims, strides;
+        for (const at::Tensor& tensor : tensors) {
+            if (!tells_sizes(tensor)) continue;
+            dims.push_back(tensor.sizes().vec());
+            strides.push_back(strides_of(tensor));
+        }
+        dims_.back() = std::move(dims);
+        strides_.back() = std::move(strides);
+        types_.back() = "TensorList";
+    }
+
+    void add_concrete(const c10::IValue& value, const char* type) {
+        types_.back() = type;
+        if (with_concrete_) concrete_.back() = value;
+    }
+
+    const bool with_concrete_;
+    std::vector<profiler::shape> dims_, strides_;
+    std::vector<std::string> types_;
+    std::vector<c10::IValue> concrete_;
+};
+
+// What is recorded of the inputs of one operator: the id of a text, or, of inputs that are seen for the first
+// time, the text itself. Numbers that change with every step would fill the table of texts otherwise.
+struct KnownInputs {
+    uint32_t id = 0;
+    uint64_t flops = 0;
+};
+
+class Inputs {
+public:
+    KnownInputs find(const at::RecordFunction& function, uint32_t name, uint32_t wants, std::string& text) {
+        make_key(function, name, wants);
+        Entry& entry = entries_[hash_of(key_) % entries_.size()];
+        if (entry.key != key_) {
+            entry.key = key_;
+            entry.found = {0, wants & wants_flops ? flops_of(function) : 0};
+            if (wants & wants_shapes) text = text_of(function);
+        } else if (wants & wants_shapes && (entry.found.id == 0 || !is_known(entry.found.id))) {
+            const std::string again = text_of(function);
+            entry.found.id = recorder->intern_text(again.data(), again.size());
+        }
+        return entry.found;
+    }
+
+private:
+    struct Entry {
+        std::string key;
+        KnownInputs found;
+    };
+
+    void make_key(const at::RecordFunction& function, uint32_t name, uint32_t wants) {
+        InputKey key(key_);
+        key.put(int64_t(name) << 8 | wants);
+        for (const c10::IValue& value : function.inputs()) key.put(value);
+    }
+
+    static std::string text_of(const at::RecordFunction& function) {
+        if (function.inputs().empty()) return {};
+        InputText text(profiler::get_record_concrete_inputs_enabled());
+        for (const c10::IValue& value : function.inputs()) text.add(value);
+        return text.text();
+    }
+
+    static uint64_t flops_of(const at::RecordFunction& function) {
+        return profiler::computeFlops(function.name(), profiler::saveExtraArgs(function));
+    }
+
+    std::string key_;
+    std::array<Entry, 512> entries_;
+};
+
+}  // namespace kinetograph::torch_observer

@@ -1,0 +1,231 @@
+// Operators of PyTorch, as RecordFunction tells them, into the recorder.
+//
+// Compiled on the user's machine against the torch that is installed there, since its C++ interface is that
+// of one version. The callbacks run in whatever thread runs an operator, with or without the GIL: they take
+// no lock, touch no Python, and on the plain path allocate nothing.
+#include <ATen/record_function.h>
+#include <pthread.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "inputs.h"
+#include "names.h"
+#include "recorder.h"
+
+namespace kinetograph::torch_observer {
+
+namespace {
+
+constexpr uint8_t cpu_op = 0, user_annotation = 1;  // categories of native/record/event.h
+
+uint32_t wants = 0;  // Wants, of all sessions; atomic
+
+struct OpenOperator {
+    const at::RecordFunction* function = nullptr;
+    uint64_t begun = 0;
+    KnownInputs inputs;
+    uint32_t members = 0;
+    int64_t sequence = -1;
+    uint32_t forward_thread = 0;
+    std::string text;  // of inputs that are seen for the first time
+};
+
+// Ends may be out of order, or never come: an operator may be let go of in another thread.
+class OpenOperators {
+public:
+    OpenOperator& push(const at::RecordFunction& function) {
+        if (depth_ == most) depth_ = 0;
+        if (depth_ == entries_.size()) entries_.emplace_back();
+        OpenOperator& entry = entries_[depth_++];
+        entry.function = &function;
+        entry.begun = 0;
+        entry.inputs = {};
+        entry.members = 0;
+        entry.sequence = -1;
+        entry.forward_thread = 0;
+        entry.text.clear();
+        return entry;
+    }
+
+    void pop() { --depth_; }
+    OpenOperator* top() { return depth_ == 0 ? nullptr : &entries_[depth_ - 1]; }
+
+    // Moves it to the top; nullptr where its begin was not seen.
+    OpenOperator* find(const at::RecordFunction& function) {
+        for (size_t i = depth_; i-- > 0;) {
+            if (entries_[i].function != &function) continue;
+            for (; i + 1 < depth_; ++i) std::swap(entries_[i], entries_[i + 1]);
+            return &entries_[i];
+        }
+        return nullptr;
+    }
+
+private:
+    static constexpr size_t most = 1 << 16;
+    std::vector<OpenOperator> entries_{64};
+    size_t depth_ = 0;
+};
+
+struct Thread {
+    Names names;
+    OpenOperators open;
+    std::unique_ptr<Inputs> inputs;  // once a session asks for them
+};
+
+// One word of static TLS; what it points to is let go of when the thread ends, and made again should torch
+// run an operator after that.
+constinit thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
+pthread_key_t thread_end() {
+    static const pthread_key_t key = [] {
+        pthread_key_t made{};
+        pthread_key_create(&made, [](void* ended) {
+            current_thread = nullptr;
+            delete static_cast<Thread*>(ended);
+        });
+        return made;
+    }();
+    return key;
+}
+
+Thread& this_thread() {
+    if (!current_thread) [[unlikely]] {
+        auto fresh = std::make_unique<Thread>();
+        pthread_setspecific(thread_end(), fresh.get());
+        current_thread = fresh.release();
+    }
+    return *current_thread;
+}
+
+std::string keyword_members(const at::RecordFunction& function) {
+    std::string text;
+    for (const auto& [key, value] : function.kwinputs()) {
+        const bool is_plain = value.isInt() || value.isDouble() || value.isString() || value.isBool();
+        if (!is_plain || key.find_first_of("\"\\") != key.npos) continue;
+        text += (text.empty() ? "\"" : ",\"") + key + "\":" + profiler::ivalueToStr(value, value.isString());
+    }
+    return text;
+}
+
+std::string collective_members(const at::RecordFunction& function) {
+    std::string text;
+    for (const auto& [key, value] : profiler::saveNcclMeta(function))
+        text += (text.empty() ? "\"" : ",\"") + key + "\":" + value;
+    return text;
+}
+
+uint32_t members_of(const at::RecordFunction& function, uint32_t wanted) {
+    std::string text;
+    if (wanted & wants_overloads && *function.overload_name() != '\0')
+        text = std::string("\"Overload name\":\"") + function.overload_name() + "\"";
+    if (function.isNcclMeta()) text += (text.empty() ? "" : ",") + collective_members(function);
+    if (wanted & wants_shapes && function.scope() == at::RecordScope::USER_SCOPE) {
+        const std::string keywords = keyword_members(function);
+        if (!keywords.empty()) text += (text.empty() ? "" : ",") + keywords;
+    }
+    return text.empty() ? 0 : recorder->intern_text(text.data(), text.size());
+}
+
+// What a strange tensor throws costs no more than what would have been told of it.
+void describe(Thread& thread, const at::RecordFunction& function, uint32_t name, uint32_t wanted,
+              OpenOperator& open) noexcept {
+    try {
+        if (wanted & (wants_shapes | wants_flops)) {
+            if (!thread.inputs) thread.inputs = std::make_unique<Inputs>();
+            open.inputs = thread.inputs->find(function, name, wanted, open.text);
+        }
+        open.members = members_of(function, wanted);
+    } catch (...) {
+    }
+}
+
+void begin(const at::RecordFunction& function) {
+    Thread& thread = this_thread();
+    const std::string_view text = function.name();
+    const uint32_t name = thread.names.id(text);
+    const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
+    const auto scope = uint8_t(function.scope());
+    OpenOperator& open = thread.open.push(function);
+    if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
+        describe(thread, function, name, wanted, open);
+    const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
+    open.begun = recorder->begin_operator(name, is_user ? user_annotation : cpu_op, scope);
+}
+
+// The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
+void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
+    if (!around || around->sequence >= 0 || evaluated.sequence < 0) return;
+    constexpr std::string_view engine = "autograd::engine::evaluate_function";
+    if (!std::string_view(around->function->name()).starts_with(engine)) return;
+    around->sequence = evaluated.sequence;
+    around->forward_thread = evaluated.forward_thread;
+}
+
+void end(const at::RecordFunction& function) {
+    Thread& thread = *current_thread;
+    OpenOperator* open = thread.open.find(function);
+    if (!open) return;
+    thread.open.pop();
+    if (function.seqNr() >= 0) {
+        open->sequence = function.seqNr();
+        open->forward_thread = uint32_t(function.forwardThreadId());
+    }
+    if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), *open);
+    const kinetograph_operator told{
+        .sequence = open->sequence,
+        .flops = open->inputs.flops,
+        .forward_thread = open->forward_thread,
+        .inputs = open->inputs.id,
+        .members = open->members,
+        .inputs_bytes = uint32_t(open->text.size()),
+        .inputs_text = open->text.empty() ? nullptr : open->text.data(),
+    };
+    recorder->end_operator(open->begun, &told);
+}
+
+// Want of memory is not for the program.
+std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept {
+    try {
+        if (is_listening()) begin(function);
+    } catch (...) {
+    }
+    return nullptr;
+}
+
+void on_end(const at::RecordFunction& function, at::ObserverContext*) noexcept {
+    if (current_thread) end(function);
+}
+
+std::mutex mutex;
+at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
+
+}  // namespace
+
+}  // namespace kinetograph::torch_observer
+
+using namespace kinetograph::torch_observer;
+
+// The lookup is kinetograph_record_table_for. False where the recorder is of a version that we do not know.
+extern "C" __attribute__((visibility("default"))) int kinetograph_torch_connect(
+    const kinetograph_record_table* (*lookup)(uint32_t)) {
+    const kinetograph_record_table* table = lookup(KINETOGRAPH_RECORD_ABI);
+    if (!has_operators(table)) return 0;
+    recorder = table;
+    return 1;
+}
+
+// Watches, with what all sessions together want, or no longer. An operator that runs meanwhile is seen to its
+// end by those who saw it begin.
+extern "C" __attribute__((visibility("default"))) void kinetograph_torch_observe(int watches,
+                                                                                 uint32_t wanted) {
+    const std::lock_guard lock(mutex);
+    if (handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(handle);
+    handle = at::INVALID_CALLBACK_HANDLE;
+    __atomic_store_n(&wants, wanted, __ATOMIC_RELAXED);
+    if (!watches) return;
+    const bool needs_inputs = (wanted & (wants_shapes | wants_flops)) != 0;
+    handle = at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end).needsInputs(needs_inputs));
+}

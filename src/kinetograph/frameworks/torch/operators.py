@@ -1,0 +1,116 @@
+"""Operators of torch, recorded for as long as a session wants them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from kinetograph import _native
+from kinetograph.errors import NotAvailable
+from kinetograph.frameworks.torch.build import built_library, is_built
+
+__all__ = ["OperatorUse"]
+
+# As `Wants` of observer/inputs.h.
+_SHAPES, _FLOPS, _OVERLOADS = 1, 2, 4
+
+_uses: list[OperatorUse] = []
+# One that a signal handler of the same thread may take again; held across a fork, so a child can take it.
+_lock = threading.RLock()
+_library: ctypes.CDLL | None = None
+
+
+class OperatorUse:
+    """The part of one session: made before it records anything, for the observer may have to be built.
+
+    >>> use = OperatorUse(torch, shapes=True)
+    >>> use.start()
+    >>> use.release()
+    """
+
+    def __init__(
+        self,
+        torch: Any,
+        *,
+        shapes: bool = False,
+        flops: bool = False,
+        overload_names: bool = False,
+        may_build: bool = False,
+    ) -> None:
+        self.wants = _SHAPES * (shapes or flops) | _FLOPS * flops | _OVERLOADS * overload_names
+        self.process = os.getpid()
+        self.torch = torch
+        _connect(torch, may_build or not _native.is_recording())
+
+    def start(self) -> None:
+        with _lock:
+            self.process = os.getpid()
+            _uses.append(self)
+            _observe(self.torch)
+
+    def release(self) -> None:
+        """Does nothing where it was not started, or in a forked child."""
+        with _lock:
+            if self in _uses:
+                _uses.remove(self)
+                _observe(self.torch)
+
+
+def _connect(torch: Any, may_build: bool) -> None:
+    """Load the observer and give it our recorder; it refuses one whose version it does not know."""
+    global _library
+    with _lock:
+        if _library is not None:
+            return
+        if not may_build and not is_built(torch):
+            raise NotAvailable(
+                "the observer for torch is not built, and building it now would be part of what another "
+                "session records",
+                hint="run `kinetograph build torch` once",
+            )
+        library = _loaded(built_library(torch))
+        recorder = ctypes.CDLL(str(Path(_native.__file__).parent / "libkinetograph.so"))
+        if not library.kinetograph_torch_connect(recorder.kinetograph_record_table_for):
+            raise NotAvailable(
+                "the observer for torch does not know this version of the recorder",
+                hint="reinstall kinetograph: pip install --force-reinstall kinetograph",
+            )
+        _library = library
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise NotAvailable(
+            f"the observer for torch cannot be loaded: {error}",
+            hint=f"delete {path}, and it is built again",
+        ) from error
+
+
+def _observe(torch: Any) -> None:
+    """Let the observer see what all sessions together want. Called with the lock."""
+    assert _library is not None
+    _uses[:] = (use for use in _uses if use.process == os.getpid())
+    wanted = 0
+    for use in _uses:
+        wanted |= use.wants
+    _library.kinetograph_torch_observe(bool(_uses), wanted)
+    # Parts of torch that could tell more look at this.
+    profiler = torch.autograd.profiler
+    profiler._is_profiler_enabled = bool(_uses) or bool(torch._C._autograd._profiler_enabled())
+
+
+def _leave_parent() -> None:
+    """In a forked child, which has no session of its parent's; one of its own may have begun already."""
+    try:
+        if _uses:
+            _observe(_uses[0].torch)
+    finally:
+        _lock.release()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_leave_parent)

@@ -1,0 +1,67 @@
+"""Be told when the program has imported a module, without importing it for the program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from kinetograph.session.handover import call_program
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+__all__ = ["AfterImport"]
+
+
+class AfterImport:
+    """A finder that finds nothing itself: what the others find is loaded, and then `then` is called with it.
+
+    >>> AfterImport("torch", attach).install()
+
+    Whatever goes wrong in `then` is not the program's.
+    """
+
+    def __init__(self, name: str, then: Callable[[ModuleType], object]) -> None:
+        self.name = name
+        self._then = then
+
+    def install(self) -> None:
+        """In place of one for the same module, such as that of the parent in a forked child."""
+        for finder in list(sys.meta_path):
+            if isinstance(finder, AfterImport) and finder.name == self.name:
+                finder.remove()
+        sys.meta_path.insert(0, self)
+
+    def remove(self) -> None:
+        with suppress(ValueError):
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != self.name:
+            return None
+        for finder in list(sys.meta_path):
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None:
+                self._watch(spec.loader)
+                return spec
+        return None
+
+    def _watch(self, loader: Any) -> None:
+        """The loader is one of this module alone; it forgets us before it runs anything of the program's."""
+        load = getattr(loader, "exec_module", None)
+        if load is None or not hasattr(loader, "__dict__"):
+            return
+
+        def exec_module(module: ModuleType) -> None:
+            loader.__dict__.pop("exec_module", None)
+            call_program(load, module)
+            self.remove()
+            with suppress(Exception):
+                self._then(module)
+
+        loader.exec_module = exec_module

@@ -1,0 +1,121 @@
+"""Whether a session records the operators of a framework, and how."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Set
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from kinetograph.errors import NotAvailable
+from kinetograph.session.activity import ActivityType
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from kinetograph.frameworks.torch.operators import OperatorUse
+    from kinetograph.session.config import ProfilerConfig
+
+__all__ = ["Operators", "build_observer"]
+
+
+def build_observer() -> Path:
+    """Where the observer for torch is kept; built if it has to be."""
+    torch = _imported_torch()
+    from kinetograph.frameworks.torch.build import built_library
+
+    return built_library(torch)
+
+
+class Operators:
+    """The operators of one session: made before it starts, so that nothing of that is recorded."""
+
+    def __init__(self, config: ProfilerConfig, activities: Set[ActivityType]) -> None:
+        self._config = config
+        self._use: OperatorUse | None = None
+        self._note = ""
+        self._is_wanted = ActivityType.CPU in activities
+        if not self._is_wanted:
+            return
+        is_asked_for = "torch" in config.frameworks
+        torch = _imported_torch() if is_asked_for else _torch_of_the_program()
+        if torch is None:
+            return
+        try:
+            self._use = _torch_use(torch, config)
+        except NotAvailable as error:
+            if is_asked_for:
+                raise
+            self._note = f"operators of torch are not recorded: {error}"
+
+    def start(self) -> None:
+        if self._use is not None:
+            self._use.start()
+
+    def follow_imports(self, around: Callable[[], AbstractContextManager[object]]) -> None:
+        """For a session that begins before the program does: record torch once it has been imported.
+
+        What has to be built is built inside of `around`, which keeps that out of the recording.
+        """
+        if self._is_wanted and self._use is None and "torch" not in sys.modules:
+            from kinetograph.session.late_import import AfterImport
+
+            AfterImport("torch", lambda torch: self._attach(torch, around)).install()
+
+    def _attach(self, torch: Any, around: Callable[[], AbstractContextManager[object]]) -> None:
+        try:
+            with nullcontext() if _is_built(torch) else around():
+                self._use = _torch_use(torch, self._config, may_build=True)
+            self._use.start()
+        except NotAvailable as error:
+            self._note = f"operators of torch are not recorded: {error}"
+
+    def release(self) -> None:
+        if self._use is not None:
+            self._use.release()
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        if self._note:
+            yield "torch", self._note
+        elif self._use is None and self._config.with_flops:
+            yield (
+                "partial",
+                "with_flops: FLOPs are those of operators, and the program had not imported torch",
+            )
+
+
+def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -> OperatorUse:
+    from kinetograph.frameworks.torch.operators import OperatorUse
+
+    return OperatorUse(
+        torch,
+        shapes=config.report_input_shapes,
+        flops=config.with_flops,
+        overload_names=config.experimental_config.capture_overload_names,
+        may_build=may_build,
+    )
+
+
+def _is_built(torch: Any) -> bool:
+    from kinetograph.frameworks.torch.build import is_built
+
+    return is_built(torch)
+
+
+def _torch_of_the_program() -> Any:
+    """None unless it is there, as a whole: a session may begin while it is being imported."""
+    torch = sys.modules.get("torch")
+    spec = getattr(torch, "__spec__", None)
+    is_whole = spec is not None and not getattr(spec, "_initializing", False)
+    return torch if is_whole and hasattr(torch, "autograd") else None
+
+
+def _imported_torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise NotAvailable(
+            f"operators of torch cannot be recorded: {error}", hint="pip install 'kinetograph[torch]'"
+        ) from error
+    return torch

@@ -1,0 +1,107 @@
+"""The observer for torch: where it is kept, who builds it, and what is said when that fails."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kinetograph as kg
+from kinetograph.frameworks.torch import build
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "kinetograph" / "torch"
+
+
+def compiler(folder: Path, script: str) -> str:
+    """One that does as the script says."""
+    path = folder / "compiler"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+WRITES = """
+echo once >> "$(dirname "$0")/calls"
+while [ "$1" != "-o" ]; do shift; done
+echo made > "$2"
+"""
+
+
+def test_processes_that_start_together_build_it_once(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    program = "import torch; from kinetograph.frameworks.torch.build import *; print(built_library(torch))"
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    places = {process.communicate()[0].strip() for process in started}
+    assert (tmp_path / "calls").read_text() == "once\n"
+    assert places == {str(build.built_library(torch))}
+    left = {path.suffix for path in cache.iterdir()}
+    assert left == {".so", ".lock"}, "nothing half made is left"
+
+
+def test_another_torch_has_another_observer(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    first = build.built_library(torch, quiet=True)
+    monkeypatch.setattr(torch.version, "git_version", "0" * 40)
+    assert not build.is_built(torch)
+    assert build.built_library(torch, quiet=True) != first
+
+
+def test_without_a_compiler_it_says_what_was_tried(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler -O1")
+    with pytest.raises(kg.NotAvailable, match="tried no-such-compiler"):
+        build.built_library(torch)
+
+
+def test_what_the_compiler_said_last_is_told(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", compiler(tmp_path, "echo 'fatal error: no such header' >&2; exit 1"))
+    with pytest.raises(kg.NotAvailable, match=r"(?s)observer\.cpp.*fatal error: no such header"):
+        build.built_library(torch)
+    assert not list(cache.glob("*.so"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o500)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(kg.NotAvailable, match="cannot be kept in"):
+        build.built_library(torch)
+
+
+SESSION = """
+import torch, kinetograph as kg
+with kg.profile({options}) as profile:
+    torch.ones(2)
+print([note.text for note in profile.trace.notes if note.kind == "torch"])
+"""
+
+
+@pytest.mark.parametrize("options", ["", 'frameworks=["torch"]'])
+def test_a_session_goes_on_without_it_unless_it_was_asked_for(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    done = subprocess.run(
+        [sys.executable, "-c", SESSION.format(options=options)], capture_output=True, text=True, check=False
+    )
+    said = done.stderr if options else done.stdout
+    assert "no C++ compiler was found" in said
+    assert (done.returncode != 0) == bool(options)

@@ -1,0 +1,363 @@
+"""Operators of a real PyTorch in our traces, beside torch.profiler's own."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.torch_programs import Seen, convolution_step, operators_of, transformer_step
+
+import kinetograph as kg
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+STEPS = {"convolution": convolution_step, "transformer": transformer_step}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_cache_for_all_runs() -> Iterator[None]:
+    """Built once, and kept with what else is built here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(Path(__file__).parents[3] / "build" / "cache"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_threads_but_ours() -> Iterator[None]:
+    """Those among which torch divides the work of an operator run operators too, as it happens to fall."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def ours(step: Callable[[], object], path: Path, **options: Any) -> kg.Trace:
+    with kg.profile(**options) as profile:
+        step()
+        step()
+    profile.export_chrome_trace(str(path))
+    return profile.trace
+
+
+def theirs(step: Callable[[], object], path: Path, **options: Any) -> Any:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **options) as profile:
+        step()
+        step()
+    profile.export_chrome_trace(str(path))
+    return profile
+
+
+def relative(seen: list[Seen]) -> list[Seen]:
+    """Sequence numbers go on from one session to the next."""
+    first = min((op.sequence for op in seen if op.sequence is not None), default=0)
+    return [op._replace(sequence=None if op.sequence is None else op.sequence - first) for op in seen]
+
+
+def names(trace: kg.Trace) -> list[str]:
+    return [event.name for event in trace.events if event.category in ("cpu_op", "user_annotation")]
+
+
+def kinds_of_notes(trace: kg.Trace) -> set[str]:
+    return {note.kind for note in trace.notes}
+
+
+@pytest.mark.parametrize("with_shapes", [False, True])
+@pytest.mark.parametrize("program", STEPS)
+def test_operators_equal_those_of_torchs_profiler(program: str, with_shapes: bool, tmp_path: Path) -> None:
+    """In name, category, order, nesting, sequence number, shapes, types, strides, concrete inputs."""
+    step = STEPS[program]()
+    trace = ours(step, tmp_path / "ours.json", record_shapes=with_shapes)
+    theirs(step, tmp_path / "theirs.json", record_shapes=with_shapes)
+    our_threads, their_threads = (operators_of(tmp_path / name) for name in ("ours.json", "theirs.json"))
+    assert len(our_threads) == len(their_threads) == 1
+    assert relative(our_threads[0]) == relative(their_threads[0])
+    assert len(our_threads[0]) > 100
+    assert "unbalanced" not in kinds_of_notes(trace)
+
+
+def test_forward_and_backward_are_linked_as_by_torch(tmp_path: Path) -> None:
+    step = convolution_step()
+    ours(step, tmp_path / "ours.json")
+    theirs(step, tmp_path / "theirs.json")
+    assert arrows(tmp_path / "ours.json") == arrows(tmp_path / "theirs.json")
+    assert arrows(tmp_path / "ours.json")["aten::addmm", "AddmmBackward0"]
+
+
+def arrows(path: Path) -> Counter[tuple[str, str]]:
+    """From and to, by the name of the innermost operator that begins where the arrow does."""
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [e for e in events if e.get("ph") == "X" and e.get("cat") == "cpu_op"]
+    ends: dict[Any, dict[str, str]] = {}
+    for event in events:
+        if event.get("cat") == "fwdbwd":
+            place = (event["tid"], event["ts"])
+            at = [span["name"] for span in spans if (span["tid"], span["ts"]) == place]
+            ends.setdefault(event["id"], {})[event["ph"]] = at[-1]
+    return Counter((end["s"], end["f"]) for end in ends.values())
+
+
+@pytest.mark.parametrize("program", STEPS)
+def test_flops_are_torchs(program: str, tmp_path: Path) -> None:
+    step = STEPS[program]()
+    trace = ours(step, tmp_path / "ours.json", with_flops=True)
+    profile = theirs(step, tmp_path / "theirs.json", with_flops=True)
+    ours_counted = sorted((event.name, event.flops) for event in trace.events if event.flops)
+    theirs_counted = profile.profiler.kineto_results.events()
+    assert ours_counted == sorted((event.name(), event.flops()) for event in theirs_counted if event.flops())
+    assert ours_counted
+
+
+def test_scopes_have_pytorchs_numbers() -> None:
+    step = convolution_step()
+    with kg.profile() as profile:
+        step()
+    scope = {event.name: event.scope for event in profile.events()}
+    assert scope["aten::conv2d"] is kg.RecordScope.FUNCTION
+    assert scope["ConvolutionBackward0"] is kg.RecordScope.BACKWARD_FUNCTION
+    assert scope["step"] is kg.RecordScope.USER_SCOPE
+    assert scope["Optimizer.step#SGD.step"] is kg.RecordScope.USER_SCOPE
+
+
+def test_overload_names_come_when_asked_for() -> None:
+    wanted = kg.ExperimentalConfig(capture_overload_names=True)
+    with kg.profile(experimental_config=wanted) as profile:
+        torch.ones(2) + torch.ones(2)
+    assert {event.name: event.overload_name for event in profile.events()}["aten::add"] == "Tensor"
+
+
+def test_sessions_get_what_they_asked_for_and_no_more() -> None:
+    """Shapes and FLOPs are recorded for the one that wants them, and left out of the other."""
+    plain, curious = kg.profile(), kg.profile(record_shapes=True, with_flops=True)
+    first, second = torch.ones(3, 3), torch.ones(3, 3)
+    plain.start()
+    first @ second
+    curious.start()
+    first @ second
+    first @ second
+    plain.stop()
+    first @ second
+    curious.stop()
+    products = [event for event in plain.events() if event.name == "aten::mm"]
+    assert len(products) == 3
+    assert not any(event.shapes or event.flops for event in products)
+    products = [event for event in curious.events() if event.name == "aten::mm"]
+    assert [event.shapes for event in products] == [[[3, 3], [3, 3]]] * 3
+    assert [event.flops for event in products] == [2 * 3**3] * 3
+
+
+def test_after_the_last_session_torch_is_not_watched() -> None:
+    assert not torch.autograd.profiler._is_profiler_enabled
+    with kg.profile():
+        assert torch.autograd.profiler._is_profiler_enabled
+        with kg.profile():
+            pass
+        assert torch.autograd.profiler._is_profiler_enabled
+    assert not torch.autograd.profiler._is_profiler_enabled
+    assert not torch._C._autograd._profiler_enabled()
+
+
+def test_torchs_profiler_runs_beside_ours(tmp_path: Path) -> None:
+    step = convolution_step()
+    with kg.profile() as profile:
+        theirs(step, tmp_path / "theirs.json")
+    seen = [op.name for op in operators_of(tmp_path / "theirs.json")[0]]
+    assert [name for name in names(profile.trace) if name in set(seen)] == seen
+
+
+def test_no_tensor_is_kept_alive_by_its_shapes() -> None:
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    with kg.profile(record_shapes=True, with_flops=True) as profile:
+        for _ in range(20):
+            tensors = [torch.ones(5, 5), torch.ones(5, 5)]
+            for tensor in (*tensors, torch.cat(tensors) @ tensors[0]):
+                alive.add(tensor)
+        del tensor, tensors
+        gc.collect()
+        assert len(alive) == 0
+    assert names(profile.trace).count("aten::mm") == 20
+
+
+def test_an_operator_that_fails_ends_like_any_other() -> None:
+    with kg.profile() as profile:
+        with kg.scope("around"), pytest.raises(RuntimeError):
+            torch.ones(2, 3) @ torch.ones(2, 3)
+        torch.ones(1)
+    events = {event.name: event for event in profile.events()}
+    assert events["aten::mm"].parent.name == "aten::matmul"
+    assert events["aten::matmul"].parent.name == "around"
+    assert all(event.finished for event in profile.events())
+    assert "unbalanced" not in kinds_of_notes(profile.trace)
+
+
+def test_a_range_that_began_before_the_session_is_no_loss() -> None:
+    with torch.profiler.record_function("before"), kg.profile() as profile:
+        torch.ones(1)
+    with kg.profile() as other:
+        range_of_torch = torch.profiler.record_function("left")
+        range_of_torch.__enter__()
+    with kg.profile() as last:
+        range_of_torch.__exit__(None, None, None)
+        torch.ones(1)
+    assert "before" not in names(profile.trace)
+    assert [event.finished for event in other.events() if event.name == "left"] == [False]
+    assert "left" not in names(last.trace)
+    for trace in (profile.trace, other.trace, last.trace):
+        assert "unbalanced" not in kinds_of_notes(trace)
+
+
+def test_ranges_that_end_in_another_order_keep_their_times() -> None:
+    with kg.profile() as profile:
+        first, second = (torch.profiler.record_function(name) for name in ("first", "second"))
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        torch.ones(1)
+        second.__exit__(None, None, None)
+    events = {event.name: event for event in profile.events()}
+    assert events["first"].end_ns < events["aten::ones"].start_ns < events["second"].end_ns
+    assert "unbalanced" not in kinds_of_notes(profile.trace)
+
+
+def test_each_thread_has_its_operators() -> None:
+    tids = []
+
+    def work() -> None:
+        weights = torch.ones(3, 3, requires_grad=True)
+        (weights @ weights).sum().backward()
+        tids.append(threading.get_native_id())
+
+    with kg.profile() as profile:
+        for _ in range(3):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+    products = [event.thread_id for event in profile.events() if event.name == "aten::matmul"]
+    assert sorted(products) == sorted(tids)
+    assert names(profile.trace).count("MmBackward0") == 3
+
+
+def test_threads_of_torch_itself_are_seen() -> None:
+    """Those of its pool, which run no Python."""
+    scripted = torch.jit.CompilationUnit(
+        """
+def product(left, right):
+    return left @ right
+def apart(left, right):
+    return torch.jit._wait(torch.jit._fork(product, left, right))
+"""
+    )
+    one = torch.ones(2, 2)
+    with kg.profile() as profile:
+        scripted.apart(one, one)
+    (product,) = (event for event in profile.events() if event.name == "aten::mm")
+    assert product.thread_id != threading.get_native_id()
+
+
+def test_a_session_of_one_thread_has_only_its_operators() -> None:
+    kg.enable_profiler()
+    other = threading.Thread(target=lambda: torch.ones(2))
+    other.start()
+    other.join()
+    torch.zeros(2)
+    trace = kg.disable_profiler().trace
+    assert "aten::zeros" in names(trace)
+    assert "aten::ones" not in names(trace)
+
+
+def test_without_the_activity_of_the_host_there_are_no_operators() -> None:
+    kg.enable_profiler(activities=())
+    assert not torch.autograd.profiler._is_profiler_enabled
+    torch.ones(2)
+    assert names(kg.disable_profiler().trace) == []
+
+
+def test_flops_without_torch_are_a_note() -> None:
+    program = """
+import kinetograph as kg
+with kg.profile(with_flops=True) as profile:
+    pass
+print([note.text for note in profile.trace.notes if note.kind == "partial"])
+"""
+    assert "the program had not imported torch" in run(program).stdout
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, **environment},
+    )
+
+
+def test_torch_is_imported_where_it_is_asked_for_by_name() -> None:
+    program = """
+import sys
+import kinetograph as kg
+assert "torch" not in sys.modules
+with kg.profile(frameworks=["torch"]) as profile:
+    import torch
+    torch.ones(2)
+print([event.name for event in profile.events()])
+"""
+    done = run(program)
+    assert done.stdout.strip() == "['aten::ones', 'aten::empty', 'aten::fill_']", done.stderr
+
+
+def test_a_forked_child_is_not_watched_and_can_record_itself() -> None:
+    program = """
+import os, threading, torch
+import kinetograph as kg
+with kg.profile() as outer:
+    with torch.profiler.record_function("around"):
+        child = os.fork()
+        if child == 0:
+            assert not torch.autograd.profiler._is_profiler_enabled
+            torch.ones(2)
+    if child == 0:
+        with kg.profile(record_shapes=True) as inner:
+            torch.ones(2)
+        events = inner.events()
+        assert [event.name for event in events] == ["aten::ones", "aten::empty", "aten::fill_"], events
+        assert not any(note.kind == "unbalanced" for note in inner.trace.notes)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    torch.zeros(2)
+print([event.name for event in outer.events()])
+"""
+    done = run(program)
+    assert done.stdout.strip() == "['around', 'aten::zeros', 'aten::empty', 'aten::zero_']", done.stderr
+
+
+def test_a_program_may_end_while_it_is_recorded(tmp_path: Path) -> None:
+    program = f"""
+import atexit, threading, torch
+import kinetograph as kg
+kg.profile(record_shapes=True, recording=kg.RecordOptions(path={str(tmp_path / "trace.json")!r})).start()
+atexit.register(lambda: torch.ones(2))
+threading.Thread(target=lambda: [torch.ones(2) for _ in range(2000)]).start()
+torch.profiler.record_function("to the end").__enter__()
+"""
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    seen = Counter(event.name for event in kg.load(tmp_path / "trace.json").events)
+    assert seen["aten::ones"] == 2001
+    assert seen["to the end"] == 1
+
+
+@pytest.mark.parametrize("frameworks", ["torch", ["tensorflow"], 3])
+def test_frameworks_are_names_that_we_know(frameworks: Any) -> None:
+    with pytest.raises(kg.KinetographError, match="frameworks: expected"):
+        kg.profile(frameworks=frameworks)
