@@ -126,8 +126,8 @@ void range_end(uint64_t id, const kinetograph_event* event) noexcept {
 
 void append_counter(uint32_t name, Category category, uint64_t ticks, double value) {
     if (ThreadBuffer* thread = listening_thread())
-        append(*thread, {ticks, std::bit_cast<uint64_t>(value), name, RecordKind::counter,
-                         uint8_t(category), 0, 0, 0, 0, 0});
+        append(*thread, {ticks, std::bit_cast<uint64_t>(value), name, RecordKind::counter, uint8_t(category),
+                         0, 0, 0, 0, 0});
 }
 
 void counter(uint32_t name, double value) noexcept {

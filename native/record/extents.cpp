@@ -208,7 +208,7 @@ void append_operator(ThreadBuffer& thread, Record record, const Operator& told, 
     record.flags |= flag_operator;
     record.payload = uint16_t(units - 1);
     *room = record;
-    write_operator(room + 1, told);
+    std::memcpy(room + 1, &told, sizeof told);
     auto* text = reinterpret_cast<std::byte*>(room + 2);
     if (length) std::memcpy(text, &length, sizeof length);
     if (length) std::memcpy(text + sizeof length, inputs, length);

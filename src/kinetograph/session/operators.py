@@ -112,10 +112,11 @@ def _torch_of_the_program() -> Any:
 
 
 def _imported_torch() -> Any:
+    from importlib import import_module
+
     try:
-        import torch
+        return import_module("torch")
     except ImportError as error:
         raise NotAvailable(
             f"operators of torch cannot be recorded: {error}", hint="pip install 'kinetograph[torch]'"
         ) from error
-    return torch
