@@ -6,12 +6,21 @@ import os
 
 from benchmarks.gpu import describe_gpu
 from benchmarks.gpu.launch_loop import STOPPING, operations
-from benchmarks.gpu.ours import AFTERWARDS, DRIVER_FLOOR, FLOOR, NOTHING, OURS, OURS_WITH_SCOPES
+from benchmarks.gpu.ours import (
+    AFTERWARDS,
+    DRIVER_FLOOR,
+    FLOOR,
+    NOTHING,
+    OURS,
+    OURS_WITH_OPERATORS,
+    OURS_WITH_SCOPES,
+)
 from benchmarks.gpu.torchs import AFTER_TORCH, TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-ROWS = (NOTHING, FLOOR, DRIVER_FLOOR, OURS, OURS_WITH_SCOPES, AFTERWARDS, TORCH, TORCH_BOTH, AFTER_TORCH)
+OF_OURS = (NOTHING, FLOOR, DRIVER_FLOOR, OURS, OURS_WITH_SCOPES, OURS_WITH_OPERATORS, AFTERWARDS)
+ROWS = (*OF_OURS, TORCH, TORCH_BOTH, AFTER_TORCH)
 
 
 def run(*, quick: bool) -> str:
@@ -51,7 +60,7 @@ def claims(samples: Samples) -> list[Claim]:
             samples.ratio(theirs + STOPPING, mine + STOPPING),
             at_least=10,
         )
-        for mine, theirs in ((OURS, TORCH), (OURS_WITH_SCOPES, TORCH_BOTH))
+        for mine, theirs in ((OURS, TORCH), (OURS_WITH_OPERATORS, TORCH_BOTH))
     ]
     return [
         Claim("added: CUDA / bare client", ratio_of_added(samples, OURS, FLOOR), at_most=1.3),
@@ -59,6 +68,11 @@ def claims(samples: Samples) -> list[Claim]:
         Claim(
             "added: with scopes / torch's CPU and CUDA",
             ratio_of_added(samples, OURS_WITH_SCOPES, TORCH_BOTH),
+            at_most=0.333,
+        ),
+        Claim(
+            "added: with operators / torch's CPU and CUDA",
+            ratio_of_added(samples, OURS_WITH_OPERATORS, TORCH_BOTH),
             at_most=0.333,
         ),
         Claim("afterwards / before", samples.ratio(AFTERWARDS, NOTHING), at_most=1.03),

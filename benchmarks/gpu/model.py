@@ -8,12 +8,12 @@ import statistics
 from benchmarks.gpu import describe_gpu
 from benchmarks.gpu.ours import FLOOR, NOTHING
 from benchmarks.gpu.training import KERNEL_TIME, KERNELS, MODELS, UNTIED
-from benchmarks.gpu.training_ours import OURS, OURS_WITH_SCOPES, OURS_WITH_STACK
+from benchmarks.gpu.training_ours import OURS, OURS_WITH_OPERATORS, OURS_WITH_STACK
 from benchmarks.gpu.training_torchs import TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-ROWS = (NOTHING, FLOOR, OURS, OURS_WITH_SCOPES, OURS_WITH_STACK, TORCH, TORCH_BOTH)
+ROWS = (NOTHING, FLOOR, OURS, OURS_WITH_OPERATORS, OURS_WITH_STACK, TORCH, TORCH_BOTH)
 
 
 def run(*, quick: bool) -> str:
@@ -48,7 +48,7 @@ def counts(samples: Samples, name: str) -> dict[str, float]:
 
 
 def claims_of(samples: Samples, model: str) -> list[Claim]:
-    mine, theirs = f"{model}: {OURS_WITH_SCOPES}", f"{model}: {TORCH_BOTH}"
+    mine, theirs = f"{model}: {OURS_WITH_OPERATORS}", f"{model}: {TORCH_BOTH}"
     ours = {key.removeprefix(mine): count for key, count in counts(samples, mine).items()}
     torchs = {key.removeprefix(theirs): count for key, count in counts(samples, theirs).items()}
     differing = {kernel for kernel in ours | torchs if ours.get(kernel) != torchs.get(kernel)}

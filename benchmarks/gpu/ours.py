@@ -16,6 +16,7 @@ FLOOR = "floor: bare CUPTI client"
 DRIVER_FLOOR = "floor: bare CUPTI client, driver calls too"
 OURS = "kinetograph, CUDA"
 OURS_WITH_SCOPES = "kinetograph, CUDA and a scope per operation"
+OURS_WITH_OPERATORS = "kinetograph, CUDA and operators"
 AFTERWARDS = "nothing, afterwards"
 
 
@@ -23,12 +24,14 @@ def contenders() -> list[LaunchLoop]:
     import kinetograph as kg
 
     client = load_client()
+    both = ["cpu", "cuda"]
     return [
         LaunchLoop(NOTHING, nullcontext),
         LaunchLoop(FLOOR, lambda: floor(client, driver=False)),
         LaunchLoop(DRIVER_FLOOR, lambda: floor(client, driver=True)),
         LaunchLoop(OURS, lambda: kg.profile(activities=["cuda"]), write),
-        LaunchLoop(OURS_WITH_SCOPES, lambda: kg.profile(activities=["cpu", "cuda"]), write, kg.scope),
+        LaunchLoop(OURS_WITH_SCOPES, lambda: kg.profile(activities=both, frameworks=()), write, kg.scope),
+        LaunchLoop(OURS_WITH_OPERATORS, lambda: kg.profile(activities=both), write),
         LaunchLoop(AFTERWARDS, nullcontext),
     ]
 

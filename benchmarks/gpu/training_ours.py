@@ -10,8 +10,8 @@ from benchmarks.gpu.ours import FLOOR, NOTHING, floor
 from benchmarks.gpu.training import MODELS, Seen, Training
 
 OURS = "kinetograph, CUDA"
-OURS_WITH_SCOPES = "kinetograph, scopes and CUDA"
-OURS_WITH_STACK = "kinetograph, scopes, Python calls and CUDA"
+OURS_WITH_OPERATORS = "kinetograph, operators and CUDA"
+OURS_WITH_STACK = "kinetograph, operators, Python calls and CUDA"
 LAUNCHES = ("cuda_runtime", "cuda_driver")
 
 
@@ -26,7 +26,7 @@ def contenders() -> list[Training]:
             Training(NOTHING, model, nullcontext),
             Training(FLOOR, model, lambda: floor(client, driver=False)),
             Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
-            Training(OURS_WITH_SCOPES, model, lambda: kg.profile(activities=both), seen, kg.scope),
+            Training(OURS_WITH_OPERATORS, model, lambda: kg.profile(activities=both), seen, kg.scope),
             Training(
                 OURS_WITH_STACK,
                 model,

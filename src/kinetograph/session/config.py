@@ -47,7 +47,7 @@ class ProfilerConfig(Value):
     trace_id: str = ""
     recording: RecordOptions = RecordOptions()
     calls: CallOptions | None = None
-    frameworks: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", member_of(ProfilerState, self.state, what="state"))
@@ -77,8 +77,10 @@ class ProfilerConfig(Value):
         return self.with_stack and (calls is None or calls.mode == "sample")
 
 
-def framework_names(frameworks: Iterable[object]) -> tuple[str, ...]:
-    """Checked: only names of frameworks that we know how to record."""
+def framework_names(frameworks: Iterable[object] | None) -> tuple[str, ...] | None:
+    """Checked: only names of frameworks that we know how to record. None: those that the program uses."""
+    if frameworks is None:
+        return None
     if isinstance(frameworks, str) or not isinstance(frameworks, Iterable):
         raise ArgumentError(
             f"frameworks: expected a list of names, got {spelled(frameworks)}",

@@ -61,7 +61,7 @@ class KinetoProfile(ProfileOutputs):
         mode: Literal["record", "ring"] | None = None,
         ring_seconds: float | None = None,
         recording: RecordOptions | None = None,
-        frameworks: Sequence[str] = (),
+        frameworks: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
         self.record_shapes = record_shapes

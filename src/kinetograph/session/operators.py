@@ -35,10 +35,10 @@ class Operators:
         self._config = config
         self._use: OperatorUse | None = None
         self._note = ""
-        self._is_wanted = ActivityType.CPU in activities
+        is_asked_for = "torch" in (config.frameworks or ())
+        self._is_wanted = ActivityType.CPU in activities and (is_asked_for or config.frameworks is None)
         if not self._is_wanted:
             return
-        is_asked_for = "torch" in config.frameworks
         torch = _imported_torch() if is_asked_for else _torch_of_the_program()
         if torch is None:
             return

@@ -73,7 +73,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         mode: Literal["record", "ring"] | None = None,
         ring_seconds: float | None = None,
         recording: RecordOptions | None = None,
-        frameworks: Sequence[str] = (),
+        frameworks: Sequence[str] | None = None,
     ) -> None:
         if use_cuda is not None:
             text = "`use_cuda` is deprecated, use `activities` argument instead"
