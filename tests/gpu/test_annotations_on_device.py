@@ -73,6 +73,11 @@ def test_nccl_says_what_it_does_in_its_domain(trace: kg.Trace, capsys: pytest.Ca
 def test_kernels_are_tied_to_the_range_that_launched_them(trace: kg.Trace) -> None:
     steps = called(trace, "step")
     kernels = [event for event in trace.events if event.category == "kernel"]
-    inside = [kernel for kernel in kernels if kernel.linked is not None and kernel.linked.name == "step"]
-    additions = [kernel for kernel in inside if "elementwise" in kernel.name]
-    assert len(additions) == len(steps)
+    additions = [kernel for kernel in kernels if "CUDAFunctorOnSelf_add" in kernel.name]
+    assert [within(kernel.linked, "step") for kernel in additions].count(True) == len(steps)
+
+
+def within(event: kg.Event | None, name: str) -> bool:
+    while event is not None and event.name != name:
+        event = event.parent
+    return event is not None
