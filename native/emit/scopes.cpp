@@ -107,8 +107,12 @@ void stop(Target target) noexcept {
     clear_bit_when_over();
 }
 
-void begin_scope(const void* key, uintptr_t context, Range&& range) noexcept try {
-    uint32_t told = wanted.load(std::memory_order_relaxed);
+bool is_on(Target target) noexcept {
+    return is_wanted(size_t(target));
+}
+
+void begin_scope(const void* key, uintptr_t context, Range&& range, uint32_t to) noexcept try {
+    uint32_t told = wanted.load(std::memory_order_relaxed) & to;
     for (; told & (told - 1); told &= told - 1)  // all but the last
         this_thread().open[std::countr_zero(told)].begin(key, context, range.copy());
     if (told) this_thread().open[std::countr_zero(told)].begin(key, context, std::move(range));
@@ -122,6 +126,10 @@ void end_scope(const void* key, uintptr_t context) noexcept {
         if (!open.is_empty()) open.end(key, context);
     if (wanted.load(std::memory_order_relaxed) == 0 && current->is_empty()) [[unlikely]]
         settle_after_stop();
+}
+
+bool has_open_scopes() noexcept {
+    return current && !current->is_empty();
 }
 
 void mark(const Range& range) noexcept {
