@@ -40,16 +40,12 @@ struct Threads {
     std::vector<ThreadRanges*> all;
 };
 
+void go_on_in_child();
+
 // Never destroyed: threads end while the process exits.
 Threads& threads() {
     static Threads& known = []() -> Threads& {
-        base::on_fork([] { threads().mutex.lock(); }, [] { threads().mutex.unlock(); },
-                      [] {
-                          // Of all threads only the one that forked is here.
-                          threads().all.clear();
-                          if (current) threads().all.push_back(current);
-                          threads().mutex.unlock();
-                      });
+        base::on_fork([] { threads().mutex.lock(); }, [] { threads().mutex.unlock(); }, go_on_in_child);
         return *new Threads;
     }();
     return known;
@@ -60,6 +56,14 @@ void clear_bit_when_over() {
     const bool is_over = wanted.load(std::memory_order_relaxed) == 0 &&
                          std::ranges::all_of(threads().all, [](auto* each) { return each->is_empty(); });
     if (is_over) record::active.fetch_and(~uint32_t(record::active_emission), std::memory_order_relaxed);
+}
+
+// Of all threads only the one that forked is here, and nobody is left to end the scopes of others.
+void go_on_in_child() {
+    threads().all.clear();
+    if (current) threads().all.push_back(current);
+    clear_bit_when_over();
+    threads().mutex.unlock();
 }
 
 // What a tool still has open of a thread that is gone is the tool's to end.

@@ -195,6 +195,11 @@ def test_a_forked_child_goes_on(emit: Emit, target: str) -> None:
 
 
 @BOTH
+def test_nothing_is_left_on_in_a_child_that_is_forked_after_the_block(emit: Emit, target: str) -> None:
+    assert emit("forks_after_the_end", target).printed == {"status": 0}
+
+
+@BOTH
 def test_a_recording_beside_it_has_the_same_scopes(emit: Emit, target: str) -> None:
     seen = emit("beside_a_recording", target)
     assert nesting(seen.calls) == ["both"]

@@ -201,6 +201,27 @@ def forks(target: str) -> object:
     return {"child": child, "status": os.waitstatus_to_exitcode(status)}
 
 
+def forks_after_the_end(target: str) -> object:
+    """While another thread is still in a scope, which nobody will end in the child."""
+    begun, over = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with kg.scope("long"):
+            begun.set()
+            over.wait()
+
+    thread = threading.Thread(target=work)
+    with emission(target):
+        thread.start()
+        begun.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(3 if _native.is_emitting() else 0)
+    over.set()
+    thread.join()
+    return {"status": os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}
+
+
 def beside_a_recording(target: str) -> object:
     with kg.profile() as profile, emission(target), kg.scope("both", payload=1):
         kg.mark("moment")
