@@ -26,6 +26,7 @@ def _nothing_is_left_behind() -> Iterator[None]:
     assert not sessions, f"sessions left running: {sessions}"
     assert not callbacks, f"callbacks left in place: {callbacks}"
     assert not threads, f"threads left running: {threads}"
+    assert not _native.is_emitting(), "scopes are still sent to another tool"
 
 
 def _stop_all_sessions() -> list[int]:

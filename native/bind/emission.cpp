@@ -94,6 +94,9 @@ void bind_emission(nb::module_& module) {
         "itt"_a);
     module.def(
         "stop_emission", [](bool itt) { emit::stop(itt ? emit::Target::itt : emit::Target::nvtx); }, "itt"_a);
+    module.def(
+        "emits_to", [](bool itt) { return emit::is_on(itt ? emit::Target::itt : emit::Target::nvtx); },
+        "itt"_a);
     module.def("nvtx_scope_domain", [] { return reinterpret_cast<uintptr_t>(emit::nvtx_scope_domain()); });
     module.def("is_emitting", [] {
         return (record::active.load(std::memory_order_relaxed) & record::active_emission) != 0;

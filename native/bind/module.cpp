@@ -4,6 +4,7 @@
 #include "bind/cuda.h"
 #include "bind/cuda_events.h"
 #include "bind/emission.h"
+#include "bind/emitted_calls.h"
 #include "bind/hooks.h"
 #include "bind/marks.h"
 #include "bind/merge.h"
@@ -41,5 +42,6 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_cuda(module);
     kinetograph::bind::bind_cuda_events(module);
     kinetograph::bind::bind_emission(module);
+    kinetograph::bind::bind_emitted_calls(module);
     kinetograph::bind::bind_other_tools(module);
 }

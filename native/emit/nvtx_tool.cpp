@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "emit/nvtx.h"
 #include "emit/tool.h"
 
@@ -5,11 +7,12 @@ namespace kinetograph::emit {
 
 namespace {
 
-// PyTorch's kinds of scope, by their numbers.
+// PyTorch's kinds of scope, by their numbers, and what else we send.
 constexpr const char* kinds[] = {
-    "FUNCTION",          "BACKWARD_FUNCTION",   "TORCHSCRIPT_FUNCTION", "KERNEL_FUNCTION_DTYPE",
-    "CUSTOM_CLASS",      "BUILD_FEATURE",       "LITE_INTERPRETER",     "USER_SCOPE",
-    "STATIC_RUNTIME_OP", "STATIC_RUNTIME_MODEL"};
+    "FUNCTION",          "BACKWARD_FUNCTION",    "TORCHSCRIPT_FUNCTION", "KERNEL_FUNCTION_DTYPE",
+    "CUSTOM_CLASS",      "BUILD_FEATURE",        "LITE_INTERPRETER",     "USER_SCOPE",
+    "STATIC_RUNTIME_OP", "STATIC_RUNTIME_MODEL", "python_function"};
+static_assert(std::size(kinds) == python_function_category);
 
 }  // namespace
 

@@ -40,16 +40,12 @@ struct Threads {
     std::vector<ThreadRanges*> all;
 };
 
+void go_on_in_child();
+
 // Never destroyed: threads end while the process exits.
 Threads& threads() {
     static Threads& known = []() -> Threads& {
-        base::on_fork([] { threads().mutex.lock(); }, [] { threads().mutex.unlock(); },
-                      [] {
-                          // Of all threads only the one that forked is here.
-                          threads().all.clear();
-                          if (current) threads().all.push_back(current);
-                          threads().mutex.unlock();
-                      });
+        base::on_fork([] { threads().mutex.lock(); }, [] { threads().mutex.unlock(); }, go_on_in_child);
         return *new Threads;
     }();
     return known;
@@ -60,6 +56,14 @@ void clear_bit_when_over() {
     const bool is_over = wanted.load(std::memory_order_relaxed) == 0 &&
                          std::ranges::all_of(threads().all, [](auto* each) { return each->is_empty(); });
     if (is_over) record::active.fetch_and(~uint32_t(record::active_emission), std::memory_order_relaxed);
+}
+
+// Of all threads only the one that forked is here, and nobody is left to end the scopes of others.
+void go_on_in_child() {
+    threads().all.clear();
+    if (current) threads().all.push_back(current);
+    clear_bit_when_over();
+    threads().mutex.unlock();
 }
 
 // What a tool still has open of a thread that is gone is the tool's to end.
@@ -107,8 +111,12 @@ void stop(Target target) noexcept {
     clear_bit_when_over();
 }
 
-void begin_scope(const void* key, uintptr_t context, Range&& range) noexcept try {
-    uint32_t told = wanted.load(std::memory_order_relaxed);
+bool is_on(Target target) noexcept {
+    return is_wanted(size_t(target));
+}
+
+void begin_scope(const void* key, uintptr_t context, Range&& range, uint32_t to) noexcept try {
+    uint32_t told = wanted.load(std::memory_order_relaxed) & to;
     for (; told & (told - 1); told &= told - 1)  // all but the last
         this_thread().open[std::countr_zero(told)].begin(key, context, range.copy());
     if (told) this_thread().open[std::countr_zero(told)].begin(key, context, std::move(range));
@@ -122,6 +130,10 @@ void end_scope(const void* key, uintptr_t context) noexcept {
         if (!open.is_empty()) open.end(key, context);
     if (wanted.load(std::memory_order_relaxed) == 0 && current->is_empty()) [[unlikely]]
         settle_after_stop();
+}
+
+bool has_open_scopes() noexcept {
+    return current && !current->is_empty();
 }
 
 void mark(const Range& range) noexcept {

@@ -17,10 +17,15 @@ enum class Target : uint8_t { nvtx, itt };
 // bit stays. Without a tool scopes stay as cheap as they are.
 KINETOGRAPH_API void start(Target target) noexcept;
 KINETOGRAPH_API void stop(Target target) noexcept;
+KINETOGRAPH_API bool is_on(Target target) noexcept;
 
 // See OpenRanges.
-KINETOGRAPH_API void begin_scope(const void* key, uintptr_t context, Range&& range) noexcept;
+// `to` has a bit for each target that is to be told, if it wants to be.
+KINETOGRAPH_API void begin_scope(const void* key, uintptr_t context, Range&& range,
+                                 uint32_t to = UINT32_MAX) noexcept;
 KINETOGRAPH_API void end_scope(const void* key, uintptr_t context) noexcept;
+// Of the calling thread.
+KINETOGRAPH_API bool has_open_scopes() noexcept;
 KINETOGRAPH_API void mark(const Range& range) noexcept;
 KINETOGRAPH_API void count(Name& name, double value) noexcept;
 

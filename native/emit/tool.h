@@ -10,6 +10,9 @@ namespace kinetograph::emit {
 // The injection and the collector of ours know this domain, and leave what comes from it to the recorder.
 inline constexpr const char* our_domain = "kinetograph";
 
+// Of ranges in it, where they are no scopes of PyTorch's kinds.
+inline constexpr uint32_t python_function_category = 11;
+
 // A table for each interface.
 struct Tool {
     // Settled by the first question.

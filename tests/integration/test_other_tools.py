@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -194,6 +195,11 @@ def test_a_forked_child_goes_on(emit: Emit, target: str) -> None:
 
 
 @BOTH
+def test_nothing_is_left_on_in_a_child_that_is_forked_after_the_block(emit: Emit, target: str) -> None:
+    assert emit("forks_after_the_end", target).printed == {"status": 0}
+
+
+@BOTH
 def test_a_recording_beside_it_has_the_same_scopes(emit: Emit, target: str) -> None:
     seen = emit("beside_a_recording", target)
     assert nesting(seen.calls) == ["both"]
@@ -213,6 +219,47 @@ def test_a_session_of_this_state_records_nothing(emit: Emit, target: str) -> Non
     (note,) = seen.printed.pop("notes")
     assert f"ProfilerState.{target.upper()}" in note
     assert seen.printed == {"records": False, "events": 0, "is_emitting": False}
+
+
+CALLS = [
+    "outer",
+    "  scope",
+    "    inner",
+    "      inner",
+    "        numbers",
+    "        numbers",
+    "        raises",
+]
+
+
+def named_after_program(calls: list[Call]) -> list[str]:
+    """The ranges of the program as text, without where its functions stand; those of others are left out."""
+    lines = [line for line in nesting(calls) if "emits.py(" in line or "(" not in line]
+    return [re.sub(r"\S*emits\.py\(\d+\): ", "", line) for line in lines]
+
+
+@BOTH
+def test_calls_are_ranges_if_asked_for(emit: Emit, target: str) -> None:
+    seen = emit("calls", target)
+    main = named_after_program(of_thread(seen.calls, seen.printed["main"]))
+    assert main[: len(CALLS)] == CALLS
+    assert "outer" not in main[len(CALLS) :]
+    worker = named_after_program(of_thread(seen.calls, seen.printed["tid"]))
+    assert [line.strip() for line in worker] == ["work", *(line.strip() for line in CALLS)]
+    assert not any(seen.printed["left"])
+
+
+@BOTH
+def test_calls_that_are_open_at_the_end_still_end(emit: Emit, target: str) -> None:
+    seen = emit("stopped_further_in", target)
+    assert named_after_program(seen.calls) == ["around", "  stops"]
+    assert seen.printed == {"left": False, "is_emitting": False}
+
+
+def test_another_profiler_is_not_disturbed(emit: Emit) -> None:
+    seen = emit("beside_another_profiler", "nvtx")
+    assert "another tool has it" in seen.printed["refusal"]
+    assert not seen.printed["is_emitting"]
 
 
 def test_names_beyond_those_that_are_kept_are_sent_as_they_are(emit: Emit) -> None:

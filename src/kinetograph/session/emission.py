@@ -21,12 +21,17 @@ _EmissionT = TypeVar("_EmissionT", bound="_Emission")
 class _Emission:
     _to_itt: ClassVar[bool]
 
-    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+    def __init__(
+        self, enabled: bool = True, record_shapes: bool = False, *, with_calls: bool = False
+    ) -> None:
         require_bool("enabled", enabled, hint="False leaves the block as it is")
         require_bool("record_shapes", record_shapes)
+        require_bool("with_calls", with_calls)
         self.enabled = enabled
         self.record_shapes = record_shapes
+        self.with_calls = with_calls
         self.is_on = False
+        self._sends_calls = False
 
     def __enter__(self: _EmissionT) -> _EmissionT:
         self.start()
@@ -53,14 +58,31 @@ class _Emission:
         self.is_on = True
         self._count_shapes(1)
         _native.start_emission(self._to_itt)
+        if self.with_calls and _native.emits_to(self._to_itt):
+            self._start_calls()
 
     def stop(self) -> None:
         """Send no more. Scopes that are open are still told to end."""
         if not self.is_on:
             return
         self.is_on = False
+        if self._sends_calls:
+            from kinetograph.session import emitted_calls
+
+            self._sends_calls = False
+            emitted_calls.stop(self._to_itt)
         _native.stop_emission(self._to_itt)
         self._count_shapes(-1)
+
+    def _start_calls(self) -> None:
+        from kinetograph.session import emitted_calls
+
+        try:
+            emitted_calls.start(self._to_itt)
+        except BaseException:
+            self.stop()
+            raise
+        self._sends_calls = True
 
     def _require_interface(self) -> None:
         """Raise if this build cannot do it."""
@@ -80,7 +102,8 @@ class emit_nvtx(_Emission):  # noqa: N801  (PyTorch's name)
 
     Nothing is recorded by this; a session beside it may. The ranges have the domain "kinetograph", the kind
     of the scope as category, and what `kg.scope(name, color=, category=, payload=)` is given. Marks and
-    counters are sent, too. `record_shapes` adds the shapes of a scope's `inputs` to its name.
+    counters are sent, too. `record_shapes` adds the shapes of a scope's `inputs` to its name. `with_calls`
+    sends the Python calls of this thread, and of threads that start within the block.
     """
 
     _to_itt = False

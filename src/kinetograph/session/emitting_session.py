@@ -29,12 +29,23 @@ class EmittingSession(Session):
     ) -> None:
         super().__init__(0, config, activities, scopes, post_process, exit_path)
         emit = emit_nvtx if config.state is ProfilerState.NVTX else emit_itt
-        self._emission = emit(record_shapes=config.report_input_shapes)
+        calls = config.wanted_calls
+        self._emission = emit(
+            record_shapes=config.report_input_shapes,
+            with_calls=calls is not None and calls.mode == "trace",
+        )
         self._is_running = True
         self.all_threads = True
         self.has_begun = not starts_paused
         if not starts_paused:
+            self._start()
+
+    def _start(self) -> None:
+        try:
             self._emission.start()
+        except BaseException:
+            self.discard()
+            raise
 
     @property
     def is_running(self) -> bool:

@@ -51,7 +51,7 @@ def load_profile_side() -> None:
 def load_emission_side() -> None:
     """The same for what sends scopes to other tools."""
     with _loading:
-        from kinetograph.session import details, emitted  # noqa: F401
+        from kinetograph.session import details, emitted, emitted_calls  # noqa: F401
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:

@@ -6,6 +6,7 @@ Each prints what the test compares with what the tool has seen.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -200,6 +201,27 @@ def forks(target: str) -> object:
     return {"child": child, "status": os.waitstatus_to_exitcode(status)}
 
 
+def forks_after_the_end(target: str) -> object:
+    """While another thread is still in a scope, which nobody will end in the child."""
+    begun, over = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with kg.scope("long"):
+            begun.set()
+            over.wait()
+
+    thread = threading.Thread(target=work)
+    with emission(target):
+        thread.start()
+        begun.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(3 if _native.is_emitting() else 0)
+    over.set()
+    thread.join()
+    return {"status": os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}
+
+
 def beside_a_recording(target: str) -> object:
     with kg.profile() as profile, emission(target), kg.scope("both", payload=1):
         kg.mark("moment")
@@ -236,6 +258,79 @@ def too_many_names(target: str) -> object:
         with kg.scope("beyond"):
             pass
     return {}
+
+
+def outer() -> None:
+    with kg.scope("scope"):
+        inner(1)
+
+
+def inner(depth: int) -> None:
+    if depth > 0:
+        inner(depth - 1)
+    else:
+        list(numbers())
+        with contextlib.suppress(ValueError):
+            raises()
+
+
+def numbers() -> Iterator[int]:
+    yield 1
+
+
+def raises() -> None:
+    raise ValueError
+
+
+def calls(target: str) -> object:
+    """In this thread, and in one that starts within the block; afterwards nothing is left of that."""
+
+    def work() -> None:
+        outer()
+        reached.set()
+        over.wait()
+        outer()
+
+    reached, over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=work)
+    with emission(target, with_calls=True):
+        outer()
+        thread.start()
+        tid = thread.native_id
+        reached.wait()
+    left = [_native.follows_calls_here(), threading.getprofile() is not None]
+    outer()
+    over.set()
+    thread.join()
+    while _native.is_emitting():
+        time.sleep(0.001)
+    return {"tid": tid, "main": threading.get_native_id(), "left": left}
+
+
+def stopped_further_in(target: str) -> object:
+    """Calls that are open when it stops still end, and then the profile function is gone."""
+    block = emission(target, with_calls=True)
+
+    def stops() -> None:
+        block.stop()
+
+    def around() -> None:
+        stops()
+
+    block.start()
+    around()
+    return {"left": _native.follows_calls_here(), "is_emitting": _native.is_emitting()}
+
+
+def beside_another_profiler(target: str) -> object:
+    sys.setprofile(lambda *_event: None)
+    try:
+        with emission(target, with_calls=True):
+            pass
+    except kg.StateError as error:
+        refusal = str(error)
+    sys.setprofile(None)
+    return {"refusal": refusal, "is_emitting": _native.is_emitting()}
 
 
 def nvtx_api(_target: str) -> object:

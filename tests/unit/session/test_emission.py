@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -22,6 +23,13 @@ def test_without_a_tool_scopes_stay_off(emit: Any) -> None:
         with kg.scope("work"):
             kg.mark("here")
     assert not emission.is_on
+
+
+@BOTH
+def test_without_a_tool_no_thread_gets_a_profile_function(emit: Any) -> None:
+    with emit(with_calls=True):
+        assert not _native.follows_calls_here()
+        assert threading.getprofile() is None
 
 
 @BOTH
@@ -47,7 +55,7 @@ def test_shapes_are_looked_at_only_within_the_block(emit: Any) -> None:
 
 @BOTH
 def test_switches_are_switches(emit: Any) -> None:
-    for option in ("enabled", "record_shapes"):
+    for option in ("enabled", "record_shapes", "with_calls"):
         with pytest.raises(ArgumentError, match=f"{option}: expected True or False, got 1"):
             emit(**{option: 1})
 
