@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "collect/cupti/append_struct.h"
 #include "base/json_members.h"
+#include "collect/cupti/append_struct.h"
 #include "collect/cupti/record_names.h"
 #include "collect/cupti/walker.h"
 #include "record/recorder.h"

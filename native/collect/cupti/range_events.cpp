@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "collect/cupti/append_struct.h"
 #include "base/json_members.h"
+#include "collect/cupti/append_struct.h"
 #include "collect/cupti/shapes.h"
 #include "record/recorder.h"
 

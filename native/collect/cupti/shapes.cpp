@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "collect/cupti/collectives.h"
 #include "base/json_members.h"
+#include "collect/cupti/collectives.h"
 #include "record/recorder.h"
 
 namespace kinetograph::collect::cupti {
