@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ def python_of(page: Path) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL))
 
 
+def needs_torch(page: Path) -> bool:
+    """Its page runs where torch is, by `make torch-test`."""
+    return "import torch" in python_of(page) and find_spec("torch") is None
+
+
 def run_python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
@@ -27,6 +33,8 @@ def run_python(arguments: list[str], folder: Path) -> subprocess.CompletedProces
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    if needs_torch(page):
+        pytest.skip("needs PyTorch")
     program = tmp_path / "page.py"
     program.write_text(python_of(page))
     done = run_python([str(program)], tmp_path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinetograph.errors import NotAvailable
 from kinetograph.session.activity import ActivityType
+from kinetograph.session.scopes import load_torch_side
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -86,6 +87,7 @@ class Operators:
 
 
 def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -> OperatorUse:
+    load_torch_side()
     from kinetograph.frameworks.torch.operators import OperatorUse
 
     return OperatorUse(
@@ -98,6 +100,7 @@ def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -
 
 
 def _is_built(torch: Any) -> bool:
+    load_torch_side()
     from kinetograph.frameworks.torch.build import is_built
 
     return is_built(torch)

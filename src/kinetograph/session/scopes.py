@@ -22,6 +22,7 @@ __all__ = [
     "load_emission_side",
     "load_profile_side",
     "load_python_side",
+    "load_torch_side",
     "mark",
     "record_function",
     "scope",
@@ -39,7 +40,15 @@ os.register_at_fork(
 def load_python_side() -> None:
     """Sessions call this before they record, so that the import is no part of what they see."""
     with _loading:
-        from kinetograph.session import cuda, decorate, details, distributed, signal_handlers  # noqa: F401
+        from kinetograph import injection  # noqa: F401
+        from kinetograph.session import (  # noqa: F401
+            cuda,
+            decorate,
+            details,
+            distributed,
+            operators,
+            signal_handlers,
+        )
 
 
 def load_profile_side() -> None:
@@ -52,6 +61,12 @@ def load_emission_side() -> None:
     """The same for what sends scopes to other tools."""
     with _loading:
         from kinetograph.session import details, emitted, emitted_calls  # noqa: F401
+
+
+def load_torch_side() -> None:
+    """The same for what only programs need that use PyTorch."""
+    with _loading:
+        from kinetograph.frameworks.torch import build, operators  # noqa: F401
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:
