@@ -26,7 +26,8 @@ public:
 
 private:
     void record(double value) const {
-        if (is_listening()) recorder->annotation_counter(name_.id(), recorder->ticks(), value);
+        if (is_listening() && !name_.domain().is_ours())
+            recorder->annotation_counter(name_.id(), recorder->ticks(), value);
     }
 
     const RegisteredName name_;
