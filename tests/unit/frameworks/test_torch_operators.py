@@ -117,6 +117,21 @@ def test_flops_are_torchs(program: str, tmp_path: Path) -> None:
     assert ours_counted
 
 
+@pytest.mark.parametrize("by_shape", [False, True])
+@pytest.mark.parametrize("program", STEPS)
+def test_averages_have_torchs_rows(program: str, by_shape: bool, tmp_path: Path) -> None:
+    step = STEPS[program]()
+    profiles = [
+        ours(step, tmp_path / "ours.json", record_shapes=True, with_flops=True),
+        theirs(step, tmp_path / "theirs.json", record_shapes=True, with_flops=True),
+    ]
+    rows = [
+        {(row.key, str(row.input_shapes)): (row.count, row.flops) for row in profile.key_averages(by_shape)}
+        for profile in profiles
+    ]
+    assert rows[0] == rows[1]
+
+
 def test_scopes_have_pytorchs_numbers() -> None:
     step = convolution_step()
     with kg.profile() as profile:
