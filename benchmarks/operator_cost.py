@@ -26,11 +26,8 @@ def added(samples: Samples) -> Samples:
 
 
 def cost_table(samples: Samples) -> str:
-    rows = [
-        (name, f"{samples.median(name):.0f}", f"{samples.quiet(name):.0f}", f"{samples.best(name):.0f}")
-        for name in samples.by_name
-    ]
-    return table(("ns of thread CPU per operator, added by tools", "median", "quiet", "best"), rows)
+    rows = [(name, f"{samples.median(name):.0f}", f"{samples.quiet(name):.0f}") for name in samples.by_name]
+    return table(("ns of thread CPU per operator, added by tools", "median", "quiet"), rows)
 
 
 def claims(samples: Samples) -> list[Claim]:

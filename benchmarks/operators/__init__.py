@@ -20,7 +20,7 @@ def native() -> ctypes.CDLL:
         HERE / "operators.cpp",
         library,
         *("-std=c++20", "-DNDEBUG", "-fPIC", "-shared", "-w", f"-I{root / 'include'}"),
-        *(f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10", "-lstdc++"),
+        *("-Wl,--no-as-needed", f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10", "-lstdc++"),
     )
     return ctypes.CDLL(str(library))
 

@@ -128,10 +128,12 @@ enum RecordFlags : uint8_t {
     // Its "Input Dims", "Input Strides" and "Input type" are there because a session asked for shapes; others
     // leave them out. A trace does not have this flag.
     flag_input_shapes = 8,
-    flag_garbage = 64,    // a run of the garbage collector among the calls. A trace does not have this flag
-    flag_stack = 32,      // `correlation` is the name of its Python stack. A trace does not have this flag
-    flag_builtin = 16,    // a call of a C function. A trace does not have this flag
-    flag_operator = 128,  // its payload opens with an Operator. A trace does not have this flag
+    flag_garbage = 64,  // a run of the garbage collector among the calls. A trace does not have this flag
+    flag_stack = 32,    // `correlation` is the name of its Python stack. A trace does not have this flag
+    flag_builtin = 16,  // a call of a C function. A trace does not have this flag
+    // Its payload opens with an Operator, or without one `correlation` is autograd's number. A trace does not
+    // have this flag.
+    flag_operator = 128,
 };
 
 // 32 bytes: two records a cache line, and an append touches one line of data.
@@ -188,6 +190,11 @@ struct Operator {
 
     bool tells_nothing() const {
         return sequence < 0 && flops == 0 && forward_thread == 0 && inputs == 0 && members == 0;
+    }
+    // As most forward operators: then the record itself has room for it, in `correlation`.
+    bool is_only_a_number() const {
+        return uint64_t(sequence) <= UINT32_MAX && flops == 0 && forward_thread == 0 && inputs == 0 &&
+               members == 0;
     }
 };
 static_assert(sizeof(Operator) == 32);

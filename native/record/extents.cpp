@@ -200,12 +200,16 @@ void append_operator(ThreadBuffer& thread, Record record, const Operator& told, 
         inputs_bytes = 0;
     }
     if (told.tells_nothing() && inputs_bytes == 0) return append(thread, record);
+    record.flags |= flag_operator;
+    if (told.is_only_a_number() && inputs_bytes == 0) {
+        record.correlation = uint32_t(told.sequence);
+        return append(thread, record);
+    }
     const uint32_t length = uint32_t(inputs_bytes);
     const size_t text_bytes = length ? sizeof length + length : 0;
     const uint32_t units = 2 + uint32_t((text_bytes + unit_bytes - 1) / unit_bytes);
     Record* room = room_for(thread, units);
     if (!room) return;
-    record.flags |= flag_operator;
     record.payload = uint16_t(units - 1);
     *room = record;
     std::memcpy(room + 1, &told, sizeof told);

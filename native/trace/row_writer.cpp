@@ -88,7 +88,7 @@ void RowWriter::write_host_event(size_t row, uint32_t track, const Record& recor
         write_payload(row, record, 0);
     if (record.flags & record::flag_stack)
         write_stack(row, record.correlation);
-    else if (!is_call(record.category))
+    else if (!is_call(record.category) && !(record.flags & record::flag_operator))
         write_correlation(row, record.correlation);
 }
 
@@ -121,14 +121,13 @@ void RowWriter::write_named(size_t row, uint32_t track, const Clipped& clipped, 
 
 // Those with inputs that were not likely to come again have a text of their own.
 void RowWriter::write_operator(size_t row, const Record& record) {
-    if (record.payload == 0) return;
-    record::Operator told;
-    std::memcpy(&told, record.payload_bytes(), sizeof told);
+    record::Operator told{record.correlation, 0, 0, 0, 0, 0};
+    if (record.payload != 0) std::memcpy(&told, record.payload_bytes(), sizeof told);
     if (told.sequence >= 0) {
         if (trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
         trace_.sequence[row] = told.sequence;
     }
-    if (record.payload == 1) {
+    if (record.payload <= 1) {
         const TextRange& shared = operator_args_(told);
         if (shared.length == 0) return;
         if (trace_.args.empty()) trace_.args.resize(trace_.size());

@@ -71,6 +71,22 @@ TEST(an_operator_has_its_number_and_shares_the_text_of_its_inputs) {
     CHECK(trace.args_of(plain).empty());
 }
 
+TEST(a_number_alone_may_be_larger_than_its_place_in_the_record) {
+    const auto session = Recorder::instance().start({});
+    const int64_t numbers[] = {0, UINT32_MAX, int64_t(UINT32_MAX) + 1};
+    kinetograph_operator told = nothing_told();
+    for (const int64_t number : numbers) {
+        told.sequence = number;
+        end(begin("operator"), told);
+    }
+    const trace::Trace trace = trace_of(session);
+    for (size_t i = 0; i < trace.size(); ++i) {
+        CHECK(trace.sequence[i] == numbers[i]);
+        CHECK(trace.args_of(i) == "\"Fwd thread id\":0");
+    }
+    CHECK(trace.correlation.empty());
+}
+
 TEST(inputs_told_as_text_are_kept_for_those_who_want_them) {
     const std::string dims = "\"Input Dims\":[" + std::string(300, '1') + "]";
     for (const bool wanted : {true, false}) {

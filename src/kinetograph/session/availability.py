@@ -36,7 +36,7 @@ _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
 }
 
 _MISSING_OPTIONS: Mapping[str, str] = {
-    "with_modules": "module hierarchies come with the torch part",
+    "with_modules": "module hierarchies come with a later part",
 }
 
 _MISSING_EXPERIMENTS: Mapping[str, str] = {

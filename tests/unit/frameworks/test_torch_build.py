@@ -105,3 +105,14 @@ def test_a_session_goes_on_without_it_unless_it_was_asked_for(
     said = done.stderr if options else done.stdout
     assert "no C++ compiler was found" in said
     assert (done.returncode != 0) == bool(options)
+
+
+def test_the_command_says_where_it_is_kept(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    done = subprocess.run(
+        [sys.executable, "-m", "kinetograph", "build", "torch"], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{build.built_library(torch)}\n"
+    assert "building the observer for torch" in done.stderr

@@ -117,6 +117,21 @@ def test_flops_are_torchs(program: str, tmp_path: Path) -> None:
     assert ours_counted
 
 
+@pytest.mark.parametrize("by_shape", [False, True])
+@pytest.mark.parametrize("program", STEPS)
+def test_averages_have_torchs_rows(program: str, by_shape: bool, tmp_path: Path) -> None:
+    step = STEPS[program]()
+    profiles = [
+        ours(step, tmp_path / "ours.json", record_shapes=True, with_flops=True),
+        theirs(step, tmp_path / "theirs.json", record_shapes=True, with_flops=True),
+    ]
+    rows = [
+        {(row.key, str(row.input_shapes)): (row.count, row.flops) for row in profile.key_averages(by_shape)}
+        for profile in profiles
+    ]
+    assert rows[0] == rows[1]
+
+
 def test_scopes_have_pytorchs_numbers() -> None:
     step = convolution_step()
     with kg.profile() as profile:
@@ -244,6 +259,48 @@ def test_each_thread_has_its_operators() -> None:
     products = [event.thread_id for event in profile.events() if event.name == "aten::matmul"]
     assert sorted(products) == sorted(tids)
     assert names(profile.trace).count("MmBackward0") == 3
+
+
+def test_no_operator_is_missed_or_told_twice_while_other_sessions_come_and_go() -> None:
+    is_done = threading.Event()
+    ran = 0
+
+    def work() -> None:
+        nonlocal ran
+        number = torch.ones(1)
+        while not is_done.is_set():
+            with torch.profiler.record_function(f"range {ran % 5}"):
+                number.neg_()
+            ran += 1
+
+    with kg.profile() as profile:
+        worker = threading.Thread(target=work)
+        worker.start()
+        for wants_shapes in [True, False] * 50:
+            with kg.profile(record_shapes=wants_shapes):
+                torch.ones(1)
+        is_done.set()
+        worker.join()
+    seen = Counter(names(profile.trace))
+    assert seen["aten::neg_"] == ran
+    assert sum(seen[f"range {i}"] for i in range(5)) == ran
+    assert "unbalanced" not in kinds_of_notes(profile.trace)
+
+
+def test_the_loader_of_data_and_its_processes_are_like_torchs(tmp_path: Path) -> None:
+    data = torch.utils.data.TensorDataset(torch.arange(8.0))
+
+    def step() -> None:
+        for (batch,) in torch.utils.data.DataLoader(data, batch_size=4, num_workers=2):
+            batch.sum()
+
+    ours(step, tmp_path / "ours.json")
+    theirs(step, tmp_path / "theirs.json")
+    our_names, their_names = (
+        Counter(op.name for op in operators_of(tmp_path / name)[0]) for name in ("ours.json", "theirs.json")
+    )
+    assert our_names == their_names
+    assert our_names["enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"] == 6
 
 
 def test_threads_of_torch_itself_are_seen() -> None:

@@ -169,14 +169,14 @@ public:
     KnownInputs find(const at::RecordFunction& function, uint32_t name, uint32_t wants, std::string& text) {
         make_key(function, name, wants);
         Entry& entry = entries_[hash_of(key_) % entries_.size()];
-        if (entry.key != key_) {
+        const bool is_new = entry.key != key_;
+        if (is_new) {
             entry.key = key_;
-            entry.found = {0, wants & wants_flops ? flops_of(function) : 0};
-            if (wants & wants_shapes) text = text_of(function);
-        } else if (wants & wants_shapes && (entry.found.id == 0 || !is_known(entry.found.id))) {
-            const std::string again = text_of(function);
-            entry.found.id = recorder->intern_text(again.data(), again.size());
+            entry.found = {};
+            if (wants & wants_flops) entry.found.flops = flops_of(function);
         }
+        if (wants & wants_shapes && (entry.found.id == 0 || !is_known(entry.found.id)))
+            entry.found.id = told(text_of(function), is_new, text);
         return entry.found;
     }
 
@@ -190,6 +190,15 @@ private:
         InputKey key(key_);
         key.put(int64_t(name) << 8 | wants);
         for (const c10::IValue& value : function.inputs()) key.put(value);
+    }
+
+    // The id of the text, or 0 and the text itself.
+    static uint32_t told(std::string&& made, bool is_new, std::string& text) {
+        constexpr size_t longest = 16'384;  // of a name that is not cut
+        if (!is_new && !made.empty() && made.size() <= longest)
+            return recorder->intern_text(made.data(), made.size());
+        text = std::move(made);
+        return 0;
     }
 
     static std::string text_of(const at::RecordFunction& function) {

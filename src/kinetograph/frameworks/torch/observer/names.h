@@ -30,30 +30,50 @@ inline uint64_t hash_of(std::string_view text) {
 
 class Names {
 public:
-    uint32_t id(std::string_view text) {
-        if (text.size() > longest) return recorder->intern_text(text.data(), text.size());
-        Entry& entry = entries_[hash_of(text) % entries_.size()];
-        const bool is_found = entry.bytes == text.size() && is_known(entry.id) &&
-                              std::memcmp(entry.text, text.data(), text.size()) == 0;
-        if (!is_found) entry.set(text);
-        return entry.id;
+    // Mostly a text is where it was the last time; those that torch makes up as it goes are found by what
+    // they say.
+    uint32_t id(const char* text) {
+        Recent& recent = recent_[(reinterpret_cast<uintptr_t>(text) >> 3) % recent_.size()];
+        if (recent.place != text || !is_known(recent.entry->id) || std::strcmp(recent.entry->text, text) != 0)
+            [[unlikely]]
+            return found(text, recent);
+        return recent.entry->id;
     }
 
 private:
-    static constexpr size_t longest = 120;  // that of a backward function with "evaluate_function: " in front
+    static constexpr size_t longest = 119;  // that of a backward function with "evaluate_function: " in front
 
     struct Entry {
         uint32_t id = 0;
         uint32_t bytes = 0;
-        char text[longest] = {};
+        char text[longest + 1] = {};
 
+        bool is(std::string_view wanted) const {
+            return bytes == wanted.size() && is_known(id) &&
+                   std::memcmp(text, wanted.data(), wanted.size()) == 0;
+        }
         void set(std::string_view wanted) {
             bytes = uint32_t(wanted.size());
             std::memcpy(text, wanted.data(), wanted.size());
+            text[bytes] = '\0';
             id = recorder->intern_text(wanted.data(), wanted.size());
         }
     };
+    struct Recent {
+        const char* place = nullptr;
+        const Entry* entry = nullptr;
+    };
+
+    uint32_t found(std::string_view text, Recent& recent) {
+        if (text.size() > longest) return recorder->intern_text(text.data(), text.size());
+        Entry& entry = entries_[hash_of(text) % entries_.size()];
+        if (!entry.is(text)) entry.set(text);
+        recent = {text.data(), &entry};
+        return entry.id;
+    }
+
     std::array<Entry, 256> entries_{};
+    std::array<Recent, 256> recent_{};
 };
 
 }  // namespace kinetograph::torch_observer

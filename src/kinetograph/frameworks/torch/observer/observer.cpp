@@ -25,6 +25,7 @@ uint32_t wants = 0;  // Wants, of all sessions; atomic
 
 struct OpenOperator {
     const at::RecordFunction* function = nullptr;
+    int registration = 0;
     uint64_t begun = 0;
     KnownInputs inputs;
     uint32_t members = 0;
@@ -36,11 +37,12 @@ struct OpenOperator {
 // Ends may be out of order, or never come: an operator may be let go of in another thread.
 class OpenOperators {
 public:
-    OpenOperator& push(const at::RecordFunction& function) {
+    OpenOperator& push(const at::RecordFunction& function, int registration) {
         if (depth_ == most) depth_ = 0;
         if (depth_ == entries_.size()) entries_.emplace_back();
         OpenOperator& entry = entries_[depth_++];
         entry.function = &function;
+        entry.registration = registration;
         entry.begun = 0;
         entry.inputs = {};
         entry.members = 0;
@@ -54,9 +56,9 @@ public:
     OpenOperator* top() { return depth_ == 0 ? nullptr : &entries_[depth_ - 1]; }
 
     // Moves it to the top; nullptr where its begin was not seen.
-    OpenOperator* find(const at::RecordFunction& function) {
+    OpenOperator* find(const at::RecordFunction& function, int registration) {
         for (size_t i = depth_; i-- > 0;) {
-            if (entries_[i].function != &function) continue;
+            if (entries_[i].function != &function || entries_[i].registration != registration) continue;
             for (; i + 1 < depth_; ++i) std::swap(entries_[i], entries_[i + 1]);
             return &entries_[i];
         }
@@ -142,13 +144,18 @@ void describe(Thread& thread, const at::RecordFunction& function, uint32_t name,
     }
 }
 
-void begin(const at::RecordFunction& function) {
+// While one registration takes the place of another, an operator may be told of by both.
+bool was_told(OpenOperator* top, const at::RecordFunction& function, int registration) {
+    return top && top->function == &function && top->registration != registration;
+}
+
+void begin(const at::RecordFunction& function, int registration) {
     Thread& thread = this_thread();
-    const std::string_view text = function.name();
-    const uint32_t name = thread.names.id(text);
+    if (was_told(thread.open.top(), function, registration)) return;
+    const uint32_t name = thread.names.id(function.name());
     const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
     const auto scope = uint8_t(function.scope());
-    OpenOperator& open = thread.open.push(function);
+    OpenOperator& open = thread.open.push(function, registration);
     if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
         describe(thread, function, name, wanted, open);
     const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
@@ -164,9 +171,9 @@ void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
     around->forward_thread = evaluated.forward_thread;
 }
 
-void end(const at::RecordFunction& function) {
+void end(const at::RecordFunction& function, int registration) {
     Thread& thread = *current_thread;
-    OpenOperator* open = thread.open.find(function);
+    OpenOperator* open = thread.open.find(function, registration);
     if (!open) return;
     thread.open.pop();
     if (function.seqNr() >= 0) {
@@ -187,20 +194,31 @@ void end(const at::RecordFunction& function) {
 }
 
 // Want of memory is not for the program.
+template <int registration>
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept {
     try {
-        if (is_listening()) begin(function);
+        if (is_listening()) begin(function, registration);
     } catch (...) {
     }
     return nullptr;
 }
 
+template <int registration>
 void on_end(const at::RecordFunction& function, at::ObserverContext*) noexcept {
-    if (current_thread) end(function);
+    if (current_thread) end(function, registration);
 }
 
 std::mutex mutex;
 at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
+int registration = 0;
+
+at::CallbackHandle next_registration(bool needs_inputs) {
+    registration = 1 - registration;
+    at::RecordFunctionCallback callback = registration == 0
+                                              ? at::RecordFunctionCallback(on_start<0>, on_end<0>)
+                                              : at::RecordFunctionCallback(on_start<1>, on_end<1>);
+    return at::addGlobalCallback(callback.needsInputs(needs_inputs));
+}
 
 }  // namespace
 
@@ -218,14 +236,14 @@ extern "C" __attribute__((visibility("default"))) int kinetograph_torch_connect(
 }
 
 // Watches, with what all sessions together want, or no longer. An operator that runs meanwhile is seen to its
-// end by those who saw it begin.
+// end by those who saw it begin, and no operator is missed while what is wanted changes: the next
+// registration is there before the last one goes.
 extern "C" __attribute__((visibility("default"))) void kinetograph_torch_observe(int watches,
                                                                                  uint32_t wanted) {
     const std::lock_guard lock(mutex);
-    if (handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(handle);
-    handle = at::INVALID_CALLBACK_HANDLE;
+    const at::CallbackHandle last = handle;
     __atomic_store_n(&wants, wanted, __ATOMIC_RELAXED);
-    if (!watches) return;
     const bool needs_inputs = (wanted & (wants_shapes | wants_flops)) != 0;
-    handle = at::addGlobalCallback(at::RecordFunctionCallback(on_start, on_end).needsInputs(needs_inputs));
+    handle = watches ? next_registration(needs_inputs) : at::INVALID_CALLBACK_HANDLE;
+    if (last != at::INVALID_CALLBACK_HANDLE) at::removeCallback(last);
 }
