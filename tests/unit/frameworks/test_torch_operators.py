@@ -150,6 +150,18 @@ def test_overload_names_come_when_asked_for() -> None:
     assert {event.name: event.overload_name for event in profile.events()}["aten::add"] == "Tensor"
 
 
+def test_keyword_values_of_a_fast_range_are_its_arguments() -> None:
+    """As torch.compile tells them of the kernels it launches, while torch's own profiler runs as well."""
+    values = {"kernel_backend": "triton", "grid": 3, "is_fast": True}
+    kernel_range = torch._C._profiler._RecordFunctionFast("kernel", [torch.ones(2)], values)
+    torchs = torch.profiler.profile(record_shapes=True)
+    with kg.profile(record_shapes=True) as profile, torchs, kernel_range:
+        pass
+    (kernel,) = (event for event in profile.events() if event.name == "kernel")
+    assert kernel.shapes == [[2]]
+    assert (kernel.args["kernel_backend"], kernel.args["grid"]) == ("triton", 3)
+
+
 def test_sessions_get_what_they_asked_for_and_no_more() -> None:
     """Shapes and FLOPs are recorded for the one that wants them, and left out of the other."""
     plain, curious = kg.profile(), kg.profile(record_shapes=True, with_flops=True)

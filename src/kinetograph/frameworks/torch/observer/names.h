@@ -28,35 +28,40 @@ inline uint64_t hash_of(std::string_view text) {
     return mixed(hash, word);
 }
 
+struct Name {
+    uint32_t id = 0;
+    bool is_engine = false;  // that of autograd, which evaluates a backward function
+};
+
 class Names {
 public:
     // Mostly a text is where it was the last time; those that torch makes up as it goes are found by what
     // they say.
-    uint32_t id(const char* text) {
+    Name find(const char* text) {
         Recent& recent = recent_[(reinterpret_cast<uintptr_t>(text) >> 3) % recent_.size()];
-        if (recent.place != text || !is_known(recent.entry->id) || std::strcmp(recent.entry->text, text) != 0)
-            [[unlikely]]
-            return found(text, recent);
-        return recent.entry->id;
+        if (recent.place != text || !is_known(recent.entry->name.id) ||
+            std::strcmp(recent.entry->text, text) != 0) [[unlikely]]
+            return find_text(text, recent);
+        return recent.entry->name;
     }
 
 private:
     static constexpr size_t longest = 119;  // that of a backward function with "evaluate_function: " in front
 
     struct Entry {
-        uint32_t id = 0;
+        Name name;
         uint32_t bytes = 0;
         char text[longest + 1] = {};
 
         bool is(std::string_view wanted) const {
-            return bytes == wanted.size() && is_known(id) &&
+            return bytes == wanted.size() && is_known(name.id) &&
                    std::memcmp(text, wanted.data(), wanted.size()) == 0;
         }
         void set(std::string_view wanted) {
             bytes = uint32_t(wanted.size());
             std::memcpy(text, wanted.data(), wanted.size());
             text[bytes] = '\0';
-            id = recorder->intern_text(wanted.data(), wanted.size());
+            name = interned(wanted);
         }
     };
     struct Recent {
@@ -64,12 +69,17 @@ private:
         const Entry* entry = nullptr;
     };
 
-    uint32_t found(std::string_view text, Recent& recent) {
-        if (text.size() > longest) return recorder->intern_text(text.data(), text.size());
+    static Name interned(std::string_view text) {
+        return {recorder->intern_text(text.data(), text.size()),
+                text.starts_with("autograd::engine::evaluate_function")};
+    }
+
+    Name find_text(std::string_view text, Recent& recent) {
+        if (text.size() > longest) return interned(text);
         Entry& entry = entries_[hash_of(text) % entries_.size()];
         if (!entry.is(text)) entry.set(text);
         recent = {text.data(), &entry};
-        return entry.id;
+        return entry.name;
     }
 
     std::array<Entry, 256> entries_{};

@@ -26,6 +26,7 @@ uint32_t wants = 0;  // Wants, of all sessions; atomic
 struct OpenOperator {
     const at::RecordFunction* function = nullptr;
     int registration = 0;
+    bool is_engine = false;
     uint64_t begun = 0;
     KnownInputs inputs;
     uint32_t members = 0;
@@ -102,33 +103,26 @@ Thread& this_thread() {
     return *current_thread;
 }
 
-std::string keyword_members(const at::RecordFunction& function) {
-    std::string text;
-    for (const auto& [key, value] : function.kwinputs()) {
-        const bool is_plain = value.isInt() || value.isDouble() || value.isString() || value.isBool();
-        if (!is_plain || key.find_first_of("\"\\") != key.npos) continue;
-        text += (text.empty() ? "\"" : ",\"") + key + "\":" + profiler::ivalueToStr(value, value.isString());
-    }
-    return text;
+void add_member(std::string& members, const std::string& key, const std::string& value) {
+    members += (members.empty() ? "\"" : ",\"") + key + "\":" + value;
 }
 
-std::string collective_members(const at::RecordFunction& function) {
-    std::string text;
-    for (const auto& [key, value] : profiler::saveNcclMeta(function))
-        text += (text.empty() ? "\"" : ",\"") + key + "\":" + value;
-    return text;
+void add_keywords(std::string& members, const at::RecordFunction& function) {
+    for (const auto& [key, value] : function.kwinputs()) {
+        const bool is_plain = value.isInt() || value.isDouble() || value.isString() || value.isBool();
+        if (is_plain && key.find_first_of("\"\\") == key.npos)
+            add_member(members, key, profiler::ivalueToStr(value, value.isString()));
+    }
 }
 
 uint32_t members_of(const at::RecordFunction& function, uint32_t wanted) {
-    std::string text;
+    std::string members;
     if (wanted & wants_overloads && *function.overload_name() != '\0')
-        text = std::string("\"Overload name\":\"") + function.overload_name() + "\"";
-    if (function.isNcclMeta()) text += (text.empty() ? "" : ",") + collective_members(function);
-    if (wanted & wants_shapes && function.scope() == at::RecordScope::USER_SCOPE) {
-        const std::string keywords = keyword_members(function);
-        if (!keywords.empty()) text += (text.empty() ? "" : ",") + keywords;
-    }
-    return text.empty() ? 0 : recorder->intern_text(text.data(), text.size());
+        add_member(members, "Overload name", '"' + std::string(function.overload_name()) + '"');
+    if (function.isNcclMeta())
+        for (const auto& [key, value] : profiler::saveNcclMeta(function)) add_member(members, key, value);
+    if (wanted & wants_shapes) add_keywords(members, function);
+    return members.empty() ? 0 : recorder->intern_text(members.data(), members.size());
 }
 
 // What a strange tensor throws costs no more than what would have been told of it.
@@ -152,21 +146,20 @@ bool was_told(OpenOperator* top, const at::RecordFunction& function, int registr
 void begin(const at::RecordFunction& function, int registration) {
     Thread& thread = this_thread();
     if (was_told(thread.open.top(), function, registration)) return;
-    const uint32_t name = thread.names.id(function.name());
+    const Name name = thread.names.find(function.name());
     const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
     const auto scope = uint8_t(function.scope());
     OpenOperator& open = thread.open.push(function, registration);
     if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
-        describe(thread, function, name, wanted, open);
+        describe(thread, function, name.id, wanted, open);
+    open.is_engine = name.is_engine;
     const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
-    open.begun = recorder->begin_operator(name, is_user ? user_annotation : cpu_op, scope);
+    open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
 }
 
 // The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
 void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
-    if (!around || around->sequence >= 0 || evaluated.sequence < 0) return;
-    constexpr std::string_view engine = "autograd::engine::evaluate_function";
-    if (!std::string_view(around->function->name()).starts_with(engine)) return;
+    if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
     around->sequence = evaluated.sequence;
     around->forward_thread = evaluated.forward_thread;
 }
