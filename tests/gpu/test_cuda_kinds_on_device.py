@@ -87,7 +87,7 @@ def test_each_replay_of_a_graph_is_one_event(torch: Any, when: str) -> None:
 
     graph = captured_graph(torch, x) if when == "before" else None
     asks = kg.ExperimentalConfig(cuda_graphs="launches")
-    with kg.profile(activities=BOTH, experimental_config=asks) as p:
+    with kg.profile(activities=BOTH, frameworks=(), experimental_config=asks) as p:
         graph = graph or captured_graph(torch, x)
         with kg.scope("replay"):
             for _ in range(3):
@@ -134,7 +134,7 @@ def test_tasks_of_asyncio_launch_for_their_own_scopes(torch: Any) -> None:
     async def main() -> None:
         await asyncio.gather(task("a"), task("b"))
 
-    with kg.profile(activities=BOTH) as p:
+    with kg.profile(activities=BOTH, frameworks=()) as p:
         asyncio.run(main())
     owners: dict[int, set[str]] = {}
     for kernel in kernels(p.trace):

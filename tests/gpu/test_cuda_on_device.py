@@ -52,7 +52,7 @@ def test_the_same_kernels_as_torchs_profiler(torch: Any) -> None:
 
 def test_every_kernel_has_a_launch_and_begins_after_it(torch: Any) -> None:
     x = torch.randn(64, device="cuda")
-    with kg.profile(activities=BOTH) as p, kg.scope("loop"):
+    with kg.profile(activities=BOTH, frameworks=()) as p, kg.scope("loop"):
         for _ in range(1000):
             x.add_(1)
     launches = {
@@ -77,7 +77,7 @@ def test_every_kernel_of_a_training_step_is_tied_to_its_scope(torch: Any) -> Non
     step(torch, x, w)
     torch.cuda.synchronize()
     # Or backward launches from a thread of its own, in which the program opens no scope.
-    with torch.autograd.set_multithreading_enabled(False), kg.profile(activities=BOTH) as p:
+    with torch.autograd.set_multithreading_enabled(False), kg.profile(activities=BOTH, frameworks=()) as p:
         for _ in range(10):
             with kg.scope("step"):
                 step(torch, x, w)
@@ -111,7 +111,7 @@ def test_kernels_of_streams_and_threads_stay_apart(torch: Any) -> None:
             for _ in range(100):
                 y.add_(1)
 
-    with kg.profile(activities=BOTH) as p:
+    with kg.profile(activities=BOTH, frameworks=()) as p:
         threads = [threading.Thread(target=work, args=(f"thread {i}",)) for i in range(4)]
         for thread in threads:
             thread.start()

@@ -22,9 +22,11 @@ def client(tmp_path: Path) -> Path:
     if compiler is None:
         pytest.skip("no C compiler to build a client of CUPTI with")
     library = tmp_path / "client.so"
-    headers = f"-isystem{fake_cuda.headers()}"
+    # What the headers of a wheel include may be in a toolkit only.
+    folders = fake_cuda.headers(), Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
+    headers = [f"-isystem{folder}" for folder in folders]
     source = PROGRAMS / "marker_client.c"
-    subprocess.run([compiler, "-shared", "-fPIC", headers, source, "-o", library, "-ldl"], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", *headers, source, "-o", library, "-ldl"], check=True)
     return library
 
 

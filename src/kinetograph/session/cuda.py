@@ -165,6 +165,10 @@ def fall_back() -> None:
 
 
 def _torch_is_profiling() -> bool:
+    """Not what torch is told by our own sessions that record its operators."""
+    operators = sys.modules.get("kinetograph.frameworks.torch.operators")
+    if operators is not None and operators.is_observing():
+        return bool(sys.modules["torch"]._C._autograd._profiler_enabled())
     profiler = sys.modules.get("torch.autograd.profiler")
     return bool(getattr(profiler, "_is_profiler_enabled", False))
 

@@ -12,7 +12,7 @@ from kinetograph import _native
 from kinetograph.errors import NotAvailable
 from kinetograph.frameworks.torch.build import built_library, is_built
 
-__all__ = ["OperatorUse"]
+__all__ = ["OperatorUse", "is_observing"]
 
 # As `Wants` of observer/inputs.h.
 _SHAPES, _FLOPS, _OVERLOADS = 1, 2, 4
@@ -89,6 +89,11 @@ def _loaded(path: Path) -> ctypes.CDLL:
             f"the observer for torch cannot be loaded: {error}",
             hint=f"delete {path}, and it is built again",
         ) from error
+
+
+def is_observing() -> bool:
+    """Whether torch takes itself for profiled because of us."""
+    return bool(_uses)
 
 
 def _observe(torch: Any) -> None:
