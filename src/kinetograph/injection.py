@@ -120,7 +120,14 @@ def _installed_late(interface: Interface) -> Iterator[str]:
 def _annotating(interface: Interface) -> Iterator[str]:
     """What is in this process and makes annotations."""
     yield from (name for name in interface.modules if name in sys.modules)
-    yield from filter(None, map(os.path.basename, map(_native.mapped_library, interface.libraries)))
+    found = map(os.path.basename, map(_native.mapped_library, interface.libraries))
+    yield from (name for name in found if name and not (name.startswith("libnccl") and _nccl_rests()))
+
+
+def _nccl_rests() -> bool:
+    """torch always loads it, and uses it only for several GPUs."""
+    distributed = sys.modules.get("torch.distributed")
+    return distributed is not None and not (distributed.is_available() and distributed.is_initialized())
 
 
 def _has_come(name: str) -> bool:
