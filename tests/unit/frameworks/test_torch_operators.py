@@ -308,6 +308,9 @@ def test_the_loader_of_data_and_its_processes_are_like_torchs(tmp_path: Path) ->
 
     ours(step, tmp_path / "ours.json")
     theirs(step, tmp_path / "theirs.json")
+    for thread in threading.enumerate():
+        if thread.name == "QueueFeederThread":  # of the loader's queues, which are closed
+            thread.join()
     our_names, their_names = (
         Counter(op.name for op in operators_of(tmp_path / name)[0]) for name in ("ours.json", "theirs.json")
     )

@@ -1,6 +1,8 @@
 // Names of operators, found without a lock once a thread has used them.
 #pragma once
 
+#include <ATen/record_function.h>
+
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -30,18 +32,20 @@ inline uint64_t hash_of(std::string_view text) {
 
 struct Name {
     uint32_t id = 0;
-    bool is_engine = false;  // that of autograd, which evaluates a backward function
+    bool is_engine = false;    // that of autograd, which evaluates a backward function
+    bool is_operator = false;  // of the dispatcher, and no range that somebody named
 };
 
 class Names {
 public:
     // Mostly a text is where it was the last time; those that torch makes up as it goes are found by what
     // they say.
-    Name find(const char* text) {
+    Name find(const at::RecordFunction& function) {
+        const char* text = function.name();
         Recent& recent = recent_[(reinterpret_cast<uintptr_t>(text) >> 3) % recent_.size()];
         if (recent.place != text || !is_known(recent.entry->name.id) ||
             std::strcmp(recent.entry->text, text) != 0) [[unlikely]]
-            return find_text(text, recent);
+            return find_text(function, text, recent);
         return recent.entry->name;
     }
 
@@ -57,11 +61,11 @@ private:
             return bytes == wanted.size() && is_known(name.id) &&
                    std::memcmp(text, wanted.data(), wanted.size()) == 0;
         }
-        void set(std::string_view wanted) {
+        void set(std::string_view wanted, Name found) {
             bytes = uint32_t(wanted.size());
             std::memcpy(text, wanted.data(), wanted.size());
             text[bytes] = '\0';
-            name = interned(wanted);
+            name = found;
         }
     };
     struct Recent {
@@ -69,15 +73,16 @@ private:
         const Entry* entry = nullptr;
     };
 
-    static Name interned(std::string_view text) {
+    static Name interned(const at::RecordFunction& function, std::string_view text) {
         return {recorder->intern_text(text.data(), text.size()),
-                text.starts_with("autograd::engine::evaluate_function")};
+                text.starts_with("autograd::engine::evaluate_function"),
+                function.operator_name().has_value()};
     }
 
-    Name find_text(std::string_view text, Recent& recent) {
-        if (text.size() > longest) return interned(text);
+    Name find_text(const at::RecordFunction& function, std::string_view text, Recent& recent) {
+        if (text.size() > longest) return interned(function, text);
         Entry& entry = entries_[hash_of(text) % entries_.size()];
-        if (!entry.is(text)) entry.set(text);
+        if (!entry.is(text)) entry.set(text, interned(function, text));
         recent = {text.data(), &entry};
         return entry.name;
     }

@@ -115,25 +115,25 @@ void add_keywords(std::string& members, const at::RecordFunction& function) {
     }
 }
 
-uint32_t members_of(const at::RecordFunction& function, uint32_t wanted) {
+uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t wanted) {
     std::string members;
     if (wanted & wants_overloads && *function.overload_name() != '\0')
         add_member(members, "Overload name", '"' + std::string(function.overload_name()) + '"');
     if (function.isNcclMeta())
         for (const auto& [key, value] : profiler::saveNcclMeta(function)) add_member(members, key, value);
-    if (wanted & wants_shapes) add_keywords(members, function);
+    if (wanted & wants_shapes && !name.is_operator) add_keywords(members, function);
     return members.empty() ? 0 : recorder->intern_text(members.data(), members.size());
 }
 
 // What a strange tensor throws costs no more than what would have been told of it.
-void describe(Thread& thread, const at::RecordFunction& function, uint32_t name, uint32_t wanted,
+void describe(Thread& thread, const at::RecordFunction& function, Name name, uint32_t wanted,
               OpenOperator& open) noexcept {
     try {
         if (wanted & (wants_shapes | wants_flops)) {
             if (!thread.inputs) thread.inputs = std::make_unique<Inputs>();
-            open.inputs = thread.inputs->find(function, name, wanted, open.text);
+            open.inputs = thread.inputs->find(function, name.id, wanted, open.text);
         }
-        open.members = members_of(function, wanted);
+        open.members = members_of(function, name, wanted);
     } catch (...) {
     }
 }
@@ -146,12 +146,12 @@ bool was_told(OpenOperator* top, const at::RecordFunction& function, int registr
 void begin(const at::RecordFunction& function, int registration) {
     Thread& thread = this_thread();
     if (was_told(thread.open.top(), function, registration)) return;
-    const Name name = thread.names.find(function.name());
+    const Name name = thread.names.find(function);
     const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
     const auto scope = uint8_t(function.scope());
     OpenOperator& open = thread.open.push(function, registration);
     if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
-        describe(thread, function, name.id, wanted, open);
+        describe(thread, function, name, wanted, open);
     open.is_engine = name.is_engine;
     const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
     open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
