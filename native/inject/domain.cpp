@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "inject/library_lock.h"
 #include "kinetograph/record_abi.h"
 
 namespace kinetograph::inject {
@@ -21,12 +22,12 @@ Domain::Domain(std::string_view name)
       is_ours_(name == our_domain) {}
 
 void Domain::name_category(uint32_t category, std::string_view name) {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(library_mutex);
     categories_[category] = name;
 }
 
 std::string Domain::category_name(uint32_t category) const {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(library_mutex);
     const auto known = categories_.find(category);
     return known == categories_.end() ? std::string() : known->second;
 }
@@ -34,7 +35,6 @@ std::string Domain::category_name(uint32_t category) const {
 namespace {
 
 struct Domains {
-    std::mutex mutex;
     std::map<std::string, std::unique_ptr<Domain>, std::less<>> by_name;
 };
 
@@ -48,7 +48,7 @@ Domains& domains() {
 
 Domain& domain_named(std::string_view name) {
     Domains& all = domains();
-    std::lock_guard lock(all.mutex);
+    std::lock_guard lock(library_mutex);
     const auto known = all.by_name.find(name);
     if (known != all.by_name.end()) return *known->second;
     return *all.by_name.emplace(name, std::make_unique<Domain>(name)).first->second;

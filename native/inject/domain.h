@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,7 +30,6 @@ private:
     const uint8_t category_;
     const uint8_t scope_;
     const bool is_ours_;
-    mutable std::mutex mutex_;
     std::unordered_map<uint32_t, std::string> categories_;
 };
 

@@ -7,6 +7,8 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "base/itt_types.h"
 #include "base/json_members.h"
@@ -14,6 +16,7 @@
 #include "inject/events.h"
 #include "inject/itt_counters.h"
 #include "inject/itt_names.h"
+#include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/nested_ranges.h"
 #include "inject/process.h"
@@ -35,6 +38,14 @@ bool is_wanted() {
 bool is_wanted(const Domain& domain) {
     return is_wanted() && !domain.is_ours();
 }
+// Also while paused: what began before must not seem to go on.
+bool wants_end(const Domain& domain) {
+    return is_listening() && !domain.is_ours();
+}
+
+bool is_null(const Id& id) {
+    return id.parts[0] == 0 && id.parts[1] == 0 && id.parts[2] == 0;
+}
 
 // Ids are the client's, and mean something within a domain. The same is never that of an NVTX range.
 uint64_t range_id(const void* domain, const Id& id) {
@@ -46,10 +57,44 @@ uint64_t range_id(const void* domain, const Id& id) {
     return hash | uint64_t(1) << 63;
 }
 
-void begin_task(const itt::Domain* handle, Id, Id, itt::String* name) noexcept try {
+// What was told of ranges that have an id, until they end.
+struct Told {
+    static constexpr size_t most = 1 << 16;  // of ranges that may never end
+    std::unordered_map<uint64_t, std::string> by_range;
+    std::atomic<size_t> count{0};
+};
+
+Told& told() {
+    static Told& all = *new Told;
+    return all;
+}
+
+std::string take_told(uint64_t range) {
+    Told& all = told();
+    if (all.count.load(std::memory_order_relaxed) == 0) return {};
+    std::lock_guard lock(library_mutex);
+    auto node = all.by_range.extract(range);
+    all.count.store(all.by_range.size(), std::memory_order_relaxed);
+    return node.empty() ? std::string() : std::move(node.mapped());
+}
+
+// Of the range with that id, else of the innermost task.
+void tell(const Domain& domain, const Id& id, const std::string& args) {
+    if (is_null(id)) return describe_range(domain, args);
+    Told& all = told();
+    std::lock_guard lock(library_mutex);
+    if (all.by_range.size() >= all.most) return;
+    std::string& text = all.by_range[range_id(&domain, id)];
+    if (!text.empty()) text += ',';
+    text += args;
+    all.count.store(all.by_range.size(), std::memory_order_relaxed);
+}
+
+// A task that has an id may be described by it: as the range that it is then, but among those that nest.
+void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
     if (is_wanted(domain))
-        push_range({domain, name_of(domain, name)});
+        push_range({domain, name_of(domain, name)}, is_null(id) ? 0 : range_id(&domain, id));
     else
         push_unrecorded(domain);
 } catch (...) {
@@ -66,7 +111,11 @@ void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) n
 } catch (...) {
 }
 
-void end_task(const itt::Domain* domain) noexcept try { pop_range(domain_of(domain)); } catch (...) {
+void end_task(const itt::Domain* handle) noexcept try {
+    const Domain& domain = domain_of(handle);
+    const uint64_t number = innermost_number(domain);
+    pop_range(domain, number == 0 ? std::string() : take_told(number));
+} catch (...) {
 }
 
 void begin_overlapped(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
@@ -77,7 +126,8 @@ void begin_overlapped(const itt::Domain* handle, Id id, Id, itt::String* name) n
 
 void end_overlapped(const itt::Domain* handle, Id id) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) end_range(range_id(&domain, id), {domain});
+    const uint64_t range = range_id(&domain, id);
+    if (wants_end(domain)) end_range(range, {domain, 0, take_told(range)});
 } catch (...) {
 }
 
@@ -104,12 +154,11 @@ void mark_time(const itt::Domain* handle, Id, itt::String* name, int /*scope*/) 
 
 // Events have no domain. One that is started and not ended is a point in time.
 struct Event {
-    explicit Event(std::string_view name) : name(default_domain(), name) {}
+    Event(const Domain& domain, std::string_view name) : name(domain, name) {}
     RegisteredName name;
 };
 
 struct Events {
-    std::mutex mutex;
     std::deque<Event> all;
 };
 
@@ -120,16 +169,18 @@ Events& events() {
 
 const Event* event_of(int number) {
     Events& known = events();
-    std::lock_guard lock(known.mutex);
+    std::lock_guard lock(library_mutex);
     const bool is_known = number > 0 && size_t(number) <= known.all.size();
     return is_known ? &known.all[size_t(number) - 1] : nullptr;
 }
 
 int create_event(const char* name, int length) noexcept try {
+    const std::string_view text =
+        name && length > 0 ? std::string_view(name, strnlen(name, size_t(length))) : text_of(name);
+    const Domain& domain = default_domain();
     Events& known = events();
-    std::lock_guard lock(known.mutex);
-    known.all.emplace_back(name && length > 0 ? std::string_view(name, strnlen(name, size_t(length)))
-                                              : text_of(name));
+    std::lock_guard lock(library_mutex);
+    known.all.emplace_back(domain, text);
     return int(known.all.size());
 } catch (...) {
     return 0;
@@ -150,25 +201,26 @@ int start_event(int number) noexcept try {
 
 int end_event(int number) noexcept try {
     const Event* event = event_of(number);
-    if (event && is_wanted()) end_range(event_range(number), {default_domain()});
+    if (event && wants_end(default_domain())) end_range(event_range(number), {default_domain()});
     return event ? 0 : -1;
 } catch (...) {
     return -1;
 }
 
-void add_metadata(const itt::Domain* domain, Id, itt::String* key, itt::Number type, size_t count,
+void add_metadata(const itt::Domain* domain, Id id, itt::String* key, itt::Number type, size_t count,
                   void* data) noexcept try {
     if (!data || !is_wanted()) return;
-    describe_range(domain_of(domain),
-                   base::JsonMembers().add_json(text_of(key), itt_values(type, count, data)).text());
+    tell(domain_of(domain), id,
+         base::JsonMembers().add_json(text_of(key), itt_values(type, count, data)).text());
 } catch (...) {
 }
 
-void add_text(const itt::Domain* domain, Id, itt::String* key, const char* text, size_t length) noexcept try {
+void add_text(const itt::Domain* domain, Id id, itt::String* key, const char* text, size_t length) noexcept
+    try {
     if (!text || !is_wanted()) return;
     const std::string_view value =
         length == 0 ? text_of(text) : std::string_view(text, strnlen(text, length));
-    describe_range(domain_of(domain), base::JsonMembers().add(text_of(key), value).text());
+    tell(domain_of(domain), id, base::JsonMembers().add(text_of(key), value).text());
 } catch (...) {
 }
 

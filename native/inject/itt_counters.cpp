@@ -10,6 +10,7 @@
 
 #include "base/json_members.h"
 #include "inject/itt_names.h"
+#include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
@@ -68,13 +69,12 @@ void read_number(itt::Number type, const void* data, size_t index, Take take) {
 }
 
 struct Counters {
-    std::mutex mutex;
     std::map<std::pair<const Domain*, std::string>, std::unique_ptr<IttCounter>> all;
 };
 
 IttCounter& counter_named(const Domain& domain, std::string_view name, itt::Number type) {
     static Counters& counters = *new Counters;
-    std::lock_guard lock(counters.mutex);
+    std::lock_guard lock(library_mutex);
     auto& counter = counters.all[{&domain, std::string(name)}];
     if (!counter) counter = std::make_unique<IttCounter>(domain, name, type);
     return *counter;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/text.h"
 #include "inject/thread_state.h"
@@ -23,7 +24,6 @@ struct Made {
 
 template <class Handle>
 struct Handles {
-    std::mutex mutex;
     std::map<std::string, std::unique_ptr<Made<Handle>>, std::less<>> by_text;
 };
 
@@ -31,7 +31,7 @@ struct Handles {
 template <class Handle>
 Made<Handle>& made(std::string_view text) {
     static Handles<Handle>& handles = *new Handles<Handle>;
-    std::lock_guard lock(handles.mutex);
+    std::lock_guard lock(library_mutex);
     const auto known = handles.by_text.find(text);
     if (known != handles.by_text.end()) return *known->second;
     auto fresh = std::make_unique<Made<Handle>>();

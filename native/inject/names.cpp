@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "inject/library_lock.h"
 #include "inject/record_table.h"
 #include "inject/thread_state.h"
 
@@ -33,7 +34,6 @@ uint32_t name_id(const Domain& domain, std::string_view text) {
 namespace {
 
 struct RegisteredNames {
-    std::mutex mutex;
     std::map<std::pair<const Domain*, std::string>, std::unique_ptr<RegisteredName>> all;
 };
 
@@ -41,7 +41,7 @@ struct RegisteredNames {
 
 const RegisteredName& registered_name(const Domain& domain, std::string_view text) {
     static RegisteredNames& names = *new RegisteredNames;
-    std::lock_guard lock(names.mutex);
+    std::lock_guard lock(library_mutex);
     auto& name = names.all[{&domain, std::string(text)}];
     if (!name) name = std::make_unique<RegisteredName>(domain, text);
     return *name;

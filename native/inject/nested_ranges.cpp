@@ -1,6 +1,5 @@
 #include "inject/nested_ranges.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,12 +10,11 @@ namespace kinetograph::inject {
 
 namespace {
 
-using OpenRanges = std::vector<OpenRange>;
-
-// Mostly the last one.
-OpenRanges::reverse_iterator innermost(OpenRanges& ranges, const Domain& domain) {
-    return std::find_if(ranges.rbegin(), ranges.rend(),
-                        [&](const OpenRange& open) { return open.domain == &domain; });
+DomainRanges& ranges_of(const Domain& domain) {
+    std::vector<DomainRanges>& domains = this_thread().domains;
+    for (DomainRanges& ranges : domains)
+        if (ranges.domain == &domain) return ranges;
+    return domains.emplace_back(DomainRanges{&domain, {}});
 }
 
 void append_members(std::string& members, std::string_view more) {
@@ -24,12 +22,13 @@ void append_members(std::string& members, std::string_view more) {
     members += more;
 }
 
-int push(const Domain& domain, uint32_t name, std::string args) {
-    OpenRanges& ranges = this_thread().open_ranges;
-    const auto around = innermost(ranges, domain);
-    const int level = around == ranges.rend() ? 0 : around->level + 1;
-    ranges.push_back({&domain, level, name, std::move(args)});
-    return level;
+int push(DomainRanges& ranges, OpenRange range) {
+    const size_t level = ranges.open.size() + ranges.beyond;
+    if (ranges.open.size() < ranges.most)
+        ranges.open.push_back(std::move(range));
+    else
+        ++ranges.beyond;
+    return int(level);
 }
 
 void end(const OpenRange& range) {
@@ -39,35 +38,49 @@ void end(const OpenRange& range) {
         recorder->end_with(range.name, range.args.data(), range.args.size());
 }
 
+// nullptr where none is recorded.
+OpenRange* innermost(DomainRanges& ranges) {
+    const bool has_one = !ranges.open.empty() && ranges.beyond == 0 && ranges.open.back().name != 0;
+    return has_one ? &ranges.open.back() : nullptr;
+}
+
 }  // namespace
 
-int push_range(Annotation annotation) {
+int push_range(Annotation annotation, uint64_t number) {
     const Domain& domain = annotation.domain;
-    const bool is_recorded = recorder->begin(annotation.name, domain.category(), domain.scope()) != 0;
-    return is_recorded ? push(domain, annotation.name, std::move(annotation.args)) : push_unrecorded(domain);
+    DomainRanges& ranges = ranges_of(domain);
+    const bool has_room = ranges.open.size() < ranges.most;
+    const bool is_recorded = has_room && annotation.name != 0 &&
+                             recorder->begin(annotation.name, domain.category(), domain.scope()) != 0;
+    return push(ranges, {is_recorded ? annotation.name : 0, number, std::move(annotation.args)});
 }
 
 int push_unrecorded(const Domain& domain) {
-    return push(domain, 0, {});
+    return push(ranges_of(domain), {0, 0, {}});
 }
 
 int pop_range(const Domain& domain, std::string_view more_args) {
-    OpenRanges& ranges = this_thread().open_ranges;
-    const auto range = innermost(ranges, domain);
-    if (range == ranges.rend()) return -1;
-    if (range->name != 0) {
+    DomainRanges& ranges = ranges_of(domain);
+    if (OpenRange* range = innermost(ranges)) {
         append_members(range->args, more_args);
         end(*range);
     }
-    const int level = range->level;
-    ranges.erase(std::prev(range.base()));
-    return level;
+    if (ranges.beyond != 0)
+        --ranges.beyond;
+    else if (ranges.open.empty())
+        return -1;
+    else
+        ranges.open.pop_back();
+    return int(ranges.open.size() + ranges.beyond);
 }
 
 void describe_range(const Domain& domain, std::string_view args) {
-    OpenRanges& ranges = this_thread().open_ranges;
-    const auto range = innermost(ranges, domain);
-    if (range != ranges.rend() && range->name != 0) append_members(range->args, args);
+    if (OpenRange* range = innermost(ranges_of(domain))) append_members(range->args, args);
+}
+
+uint64_t innermost_number(const Domain& domain) {
+    const OpenRange* range = innermost(ranges_of(domain));
+    return range ? range->number : 0;
 }
 
 }  // namespace kinetograph::inject

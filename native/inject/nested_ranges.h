@@ -17,12 +17,14 @@ struct Annotation {
 };
 
 // All return how many ranges of the domain lie around this one; pop less than 0 where there was none.
-int push_range(Annotation annotation);
+int push_range(Annotation annotation, uint64_t number = 0);
 // While nobody records: it is only counted.
 int push_unrecorded(const Domain& domain);
 int pop_range(const Domain& domain, std::string_view more_args = {});
 
 // Adds to the innermost range of the domain.
 void describe_range(const Domain& domain, std::string_view args);
+// The number that it was pushed with; 0: none.
+uint64_t innermost_number(const Domain& domain);
 
 }  // namespace kinetograph::inject

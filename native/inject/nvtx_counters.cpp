@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/nvtx_schemas.h"
 #include "inject/record_table.h"
@@ -34,7 +35,6 @@ bool has_our_times(const nvtxSemanticsHeader_t* semantics) {
 }
 
 struct Counters {
-    std::mutex mutex;
     std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Counter>> all;
     uint64_t next_id = NVTX_COUNTER_ID_DYNAMIC_START;
 };
@@ -47,7 +47,7 @@ Counters& counters() {
 
 const Counter* counter_of(const Domain& domain, uint64_t id) {
     Counters& known = counters();
-    std::lock_guard lock(known.mutex);
+    std::lock_guard lock(library_mutex);
     const auto counter = known.all.find({&domain, id});
     return counter == known.all.end() ? nullptr : counter->second.get();
 }
@@ -94,7 +94,7 @@ bool read_number(uint64_t type, const char* data, size_t bytes, double& value) {
 uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* attributes) {
     if (!attributes || attributes->structSize < sizeof *attributes) return NVTX_COUNTER_ID_NONE;
     Counters& known = counters();
-    std::lock_guard lock(known.mutex);
+    std::lock_guard lock(library_mutex);
     const uint64_t id =
         attributes->counterId != NVTX_COUNTER_ID_NONE ? attributes->counterId : known.next_id++;
     known.all.try_emplace({&domain, id},

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "inject/library_lock.h"
 #include "inject/text.h"
 
 namespace kinetograph::inject {
@@ -14,7 +15,6 @@ namespace kinetograph::inject {
 namespace {
 
 struct Registered {
-    std::mutex mutex;
     std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Schema>> schemas;
     std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Enumeration>> enumerations;
     uint64_t next_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
@@ -82,7 +82,7 @@ uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* at
     if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) schema->size = attributes->payloadStaticSize;
     lay_out(domain, *schema, mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT ? attributes->packAlign : 0);
     Registered& all = registered();
-    std::lock_guard lock(all.mutex);
+    std::lock_guard lock(library_mutex);
     const bool has_id = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
     const uint64_t id = has_id ? attributes->schemaId : all.next_id++;
     all.schemas.try_emplace({&domain, id}, std::move(schema));
@@ -99,7 +99,7 @@ uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attrib
     }
     enumeration->size = mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE ? attributes->sizeOfEnum : sizeof(int);
     Registered& all = registered();
-    std::lock_guard lock(all.mutex);
+    std::lock_guard lock(library_mutex);
     const bool has_id = (mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
     const uint64_t id = has_id ? attributes->schemaId : all.next_id++;
     all.enumerations.try_emplace({&domain, id}, std::move(enumeration));
@@ -108,14 +108,14 @@ uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attrib
 
 const Schema* schema_of(const Domain& domain, uint64_t id) {
     Registered& all = registered();
-    std::lock_guard lock(all.mutex);
+    std::lock_guard lock(library_mutex);
     const auto known = all.schemas.find({&domain, id});
     return known == all.schemas.end() ? nullptr : known->second.get();
 }
 
 const Enumeration* enumeration_of(const Domain& domain, uint64_t id) {
     Registered& all = registered();
-    std::lock_guard lock(all.mutex);
+    std::lock_guard lock(library_mutex);
     const auto known = all.enumerations.find({&domain, id});
     return known == all.enumerations.end() ? nullptr : known->second.get();
 }

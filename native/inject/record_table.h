@@ -1,12 +1,21 @@
 // All that this library knows of the recorder: the C table.
 #pragma once
 
+#include <cstddef>
+
 #include "kinetograph/record_abi.h"
 
 namespace kinetograph::inject {
 
-// nullptr where the recorder beside us is of a version we do not know.
-inline const kinetograph_record_table* const recorder = kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
+inline const kinetograph_record_table* known_table() {
+    const kinetograph_record_table* table = kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
+    constexpr size_t needed =
+        offsetof(kinetograph_record_table, process_ends) + sizeof(kinetograph_record_table::process_ends);
+    return table && table->size >= needed ? table : nullptr;
+}
+
+// nullptr where the recorder in this process is one that we do not know, or that knows less than we need.
+inline const kinetograph_record_table* const recorder = known_table();
 
 inline constexpr uint32_t sessions_record = 1;  // a bit of `active`
 

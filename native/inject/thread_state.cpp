@@ -19,7 +19,8 @@ pthread_key_t make_exit_key() {
 // A forked child records nothing of what was begun before it was.
 void forget_in_child() {
     if (!current_state) return;
-    for (OpenRange& range : current_state->open_ranges) range.name = 0;
+    for (DomainRanges& domain : current_state->domains)
+        for (OpenRange& range : domain.open) range.name = 0;
 }
 
 }  // namespace

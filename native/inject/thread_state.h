@@ -13,14 +13,20 @@ namespace kinetograph::inject {
 
 // One that was pushed and not yet popped.
 struct OpenRange {
-    const Domain* domain;
-    int level;         // how many of the same domain lie around it
     uint32_t name;     // 0: it is not recorded
+    uint64_t number;   // by which it may be described; 0: none
     std::string args;  // members of a JSON object
 };
 
+struct DomainRanges {
+    static constexpr size_t most = 1 << 16;  // of ranges that are pushed and never popped
+    const Domain* domain;
+    std::vector<OpenRange> open;
+    size_t beyond = 0;  // pushed on top of that many; only counted
+};
+
 struct ThreadState {
-    std::vector<OpenRange> open_ranges;
+    std::vector<DomainRanges> domains;  // few
     RecentTexts<uint32_t> names;
     RecentTexts<itt::String*> itt_strings;
     uint64_t next_range_id = 0;

@@ -127,7 +127,10 @@ def _annotating(interface: Interface) -> Iterator[str]:
 def _nccl_rests() -> bool:
     """torch always loads it, and uses it only for several GPUs."""
     distributed = sys.modules.get("torch.distributed")
-    return distributed is not None and not (distributed.is_available() and distributed.is_initialized())
+    try:
+        return distributed is not None and not (distributed.is_available() and distributed.is_initialized())
+    except Exception:  # it is being imported
+        return True
 
 
 def _has_come(name: str) -> bool:

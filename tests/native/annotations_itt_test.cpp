@@ -57,6 +57,8 @@ struct Calls {
     void (*increase)(void*) = nullptr;
     void (*decrease_by)(void*, unsigned long long) = nullptr;
     void (*increase_named)(const itt::Domain*, const itt::String*, unsigned long long) = nullptr;
+    void (*pause)() = nullptr;
+    void (*resume)() = nullptr;
     void (*unknown)() = nullptr;
 };
 
@@ -82,6 +84,8 @@ void connect(const char* path) {
     client.wants("__itt_counter_inc", itt_calls.increase);
     client.wants("__itt_counter_dec_delta", itt_calls.decrease_by);
     client.wants("__itt_counter_inc_delta_v3", itt_calls.increase_named);
+    client.wants("__itt_pause", itt_calls.pause);
+    client.wants("__itt_resume", itt_calls.resume);
     client.wants("__itt_something_new", itt_calls.unknown);
     void* collector = dlopen(path, RTLD_NOW);
     CHECK(collector != nullptr);
@@ -160,6 +164,33 @@ TEST(metadata_are_arguments_of_the_task) {
     itt_calls.end(domain);
     const trace::Trace trace = stop(session);
     CHECK(trace.args_of(0) == R"("numbers":[0.5,2],"number":-3,"text":"some")");
+}
+
+TEST(metadata_of_an_id_are_those_of_its_range) {
+    itt::Domain* domain = itt_calls.domain("ids");
+    const auto session = start();
+    int32_t first = 1, second = 2;
+    itt_calls.begin(domain, {{9, 0, 0}}, no_id, itt_calls.string("task"));
+    itt_calls.begin_region(domain, {{8, 0, 0}}, no_id, itt_calls.string("region"));
+    itt_calls.metadata(domain, {{8, 0, 0}}, itt_calls.string("number"), itt::Number::s32, 1, &first);
+    itt_calls.metadata(domain, {{9, 0, 0}}, itt_calls.string("number"), itt::Number::s32, 1, &second);
+    itt_calls.end(domain);
+    itt_calls.end_region(domain, {{8, 0, 0}});
+    const trace::Trace trace = stop(session);
+    CHECK(name(trace, 0) == "task" && trace.args_of(0) == "\"number\":2");
+    CHECK(name(trace, 1) == "region" && trace.args_of(1) == "\"number\":1");
+}
+
+TEST(what_ends_in_a_pause_has_ended) {
+    itt::Domain* domain = itt_calls.domain("pauses");
+    const auto session = start();
+    itt_calls.begin_region(domain, {{1, 0, 0}}, no_id, itt_calls.string("region"));
+    itt_calls.pause();
+    itt_calls.end_region(domain, {{1, 0, 0}});
+    itt_calls.marker(domain, no_id, itt_calls.string("not wanted"), 1);
+    itt_calls.resume();
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && trace.flags[0] == trace::event_async);
 }
 
 TEST(markers_regions_frames_and_functions) {

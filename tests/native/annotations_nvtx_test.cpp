@@ -5,6 +5,7 @@
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -373,6 +374,47 @@ TEST(many_threads_while_sessions_come_and_go) {
     is_over = true;
     for (std::thread& thread : threads) thread.join();
     CHECK(seen > 0);
+}
+
+TEST(ranges_that_are_never_popped_are_counted_and_do_not_grow_for_ever) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("never popped");
+    const nvtxEventAttributes_t event = event_called("pushed");
+    constexpr int many = 70'000;
+    for (int i = 0; i < many; ++i) CHECK(nvtxDomainRangePushEx(domain, &event) == i);
+    CHECK(nvtxRangePushA("of another domain") == 0);
+    CHECK(nvtxRangePop() == 0);
+    for (int i = many; i-- > 0;) CHECK(nvtxDomainRangePop(domain) == i);
+    CHECK(nvtxDomainRangePop(domain) < 0);
+}
+
+// Names that are new each time, so that the locks are taken.
+void annotate_anew(const std::string& name) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA(name.c_str());
+    nvtxDomainNameCategoryA(domain, 1, name.c_str());
+    nvtxEventAttributes_t event = event_called("");
+    event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    event.message.registered = nvtxDomainRegisterStringA(domain, name.c_str());
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePop(domain);
+}
+
+TEST(a_child_that_is_forked_while_others_annotate_goes_on) {
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        for (int i = 0; !is_over; ++i) annotate_anew("in the parent " + std::to_string(i % 5'000));
+    });
+    for (int i = 0; i < 50; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            annotate_anew("in the child");
+            _exit(0);
+        }
+        int status = -1;
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+    }
+    is_over = true;
+    other.join();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import ModuleType
@@ -27,6 +28,8 @@ class AfterImport:
     def __init__(self, name: str, then: Callable[[ModuleType], object]) -> None:
         self.name = name
         self._then = then
+        # Other finders ask all the others, too: in this thread we are asking already.
+        self._asking = threading.local()
 
     def install(self) -> None:
         """In place of one for the same module, such as that of the parent in a forked child."""
@@ -42,22 +45,37 @@ class AfterImport:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != self.name:
+        if name != self.name or getattr(self._asking, "is_on", False):
             return None
+        self._asking.is_on = True
+        try:
+            spec = self._found_by_others(path, target)
+        finally:
+            self._asking.is_on = False
+        if spec is not None:
+            self._watch(spec.loader)
+        return spec
+
+    def _found_by_others(self, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         for finder in list(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(name, path, target)
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None
+            if finder is not self and find is not None:
+                spec = find(self.name, path, target)
             if spec is not None:
-                self._watch(spec.loader)
                 return spec
         return None
 
     def _watch(self, loader: Any) -> None:
-        """The loader is one of this module alone; it forgets us before it runs anything of the program's."""
+        """It forgets us before it runs anything of the program's. Other modules may be loaded by it, too."""
         load = getattr(loader, "exec_module", None)
         if load is None or not hasattr(loader, "__dict__"):
             return
 
         def exec_module(module: ModuleType) -> None:
+            if module.__name__ != self.name:
+                call_program(load, module)
+                return
             loader.__dict__.pop("exec_module", None)
             call_program(load, module)
             self.remove()

@@ -45,14 +45,19 @@ class Operators:
             return
         try:
             self._use = _torch_use(torch, config)
-        except NotAvailable as error:
+        except Exception as error:
             if is_asked_for:
                 raise
-            self._note = f"operators of torch are not recorded: {error}"
+            self._note = _not_recorded(error)
 
     def start(self) -> None:
-        if self._use is not None:
+        """Whatever is wrong with them, the session goes on without them."""
+        if self._use is None:
+            return
+        try:
             self._use.start()
+        except Exception as error:
+            self._use, self._note = None, _not_recorded(error)
 
     def follow_imports(self, around: Callable[[], AbstractContextManager[object]]) -> None:
         """For a session that begins before the program does: record torch once it has been imported.
@@ -65,12 +70,14 @@ class Operators:
             AfterImport("torch", lambda torch: self._attach(torch, around)).install()
 
     def _attach(self, torch: Any, around: Callable[[], AbstractContextManager[object]]) -> None:
+        if self._use is not None:
+            return
         try:
             with nullcontext() if _is_built(torch) else around():
                 self._use = _torch_use(torch, self._config, may_build=True)
-            self._use.start()
-        except NotAvailable as error:
-            self._note = f"operators of torch are not recorded: {error}"
+        except Exception as error:
+            self._note = _not_recorded(error)
+        self.start()
 
     def release(self) -> None:
         if self._use is not None:
@@ -84,6 +91,11 @@ class Operators:
                 "partial",
                 "with_flops: FLOPs are those of operators, and the program had not imported torch",
             )
+
+
+def _not_recorded(error: Exception) -> str:
+    what = str(error) if isinstance(error, NotAvailable) else f"{type(error).__name__}: {error}"
+    return f"operators of torch are not recorded: {what}"
 
 
 def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -> OperatorUse:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +165,8 @@ def _compiler() -> list[str]:
 
 
 def _tell(quiet: bool, text: str) -> None:
-    # A program may have closed it, or have none.
-    if not quiet and sys.stderr is not None and not sys.stderr.closed:
-        sys.stderr.write(f"kinetograph: {text}")
-        sys.stderr.flush()
+    # A program may have closed it, have none, or have something else in its place.
+    with suppress(Exception):
+        if not quiet and sys.stderr is not None:
+            sys.stderr.write(f"kinetograph: {text}")
+            sys.stderr.flush()

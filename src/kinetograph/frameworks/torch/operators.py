@@ -18,6 +18,7 @@ __all__ = ["OperatorUse", "is_observing"]
 _SHAPES, _FLOPS, _OVERLOADS = 1, 2, 4
 
 _uses: list[OperatorUse] = []
+_failure: NotAvailable | None = None
 # One that a signal handler of the same thread may take again; held across a fork, so a child can take it.
 _lock = threading.RLock()
 _library: ctypes.CDLL | None = None
@@ -71,7 +72,7 @@ def _connect(torch: Any, may_build: bool) -> None:
                 "session records",
                 hint="run `kinetograph build torch` once",
             )
-        library = _loaded(built_library(torch))
+        library = _loaded(_built_once(torch))
         recorder = ctypes.CDLL(str(Path(_native.__file__).parent / "libkinetograph.so"))
         if not library.kinetograph_torch_connect(recorder.kinetograph_record_table_for):
             raise NotAvailable(
@@ -89,6 +90,18 @@ def _loaded(path: Path) -> ctypes.CDLL:
             f"the observer for torch cannot be loaded: {error}",
             hint=f"delete {path}, and it is built again",
         ) from error
+
+
+def _built_once(torch: Any) -> Path:
+    """What could not be built is not tried again by this process, nor by its children."""
+    global _failure
+    if _failure is not None:
+        raise _failure.with_traceback(None)
+    try:
+        return built_library(torch)
+    except NotAvailable as error:
+        _failure = error
+        raise
 
 
 def is_observing() -> bool:
