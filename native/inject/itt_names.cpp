@@ -73,7 +73,7 @@ Domain& domain_of(const itt::Domain* domain) {
 }
 
 std::string_view text_of(const itt::String* string) {
-    return string ? text_of(string->text) : std::string_view();
+    return string ? text_of(string->text) : "";
 }
 
 // Most texts are used in one domain.

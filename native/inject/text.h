@@ -7,7 +7,7 @@
 namespace kinetograph::inject {
 
 inline std::string_view text_of(const char* text) {
-    return text ? std::string_view(text) : std::string_view();
+    return text ? text : "";
 }
 
 // As UTF-8; what is no character is a question mark.
