@@ -12,19 +12,19 @@ itt::Domain* domain() {
 
 itt::String* string_of(const Range& range) {
     Name& name = *range.name;
-    void* known = name.itt.load(std::memory_order_relaxed);
+    void* known = name.itt.load(std::memory_order_acquire);
     if (!known) [[unlikely]] {
         known = ittapi::make_string(name.text.c_str());  // ITT knows no texts that are not kept
-        name.itt.store(known, std::memory_order_relaxed);
+        name.itt.store(known, std::memory_order_release);
     }
     return static_cast<itt::String*>(known);
 }
 
 void count(Name& name, double value) {
-    void* counter = name.itt_counter.load(std::memory_order_relaxed);
+    void* counter = name.itt_counter.load(std::memory_order_acquire);
     if (!counter) {
         counter = ittapi::make_counter(our_domain, name.text.c_str());
-        name.itt_counter.store(counter, std::memory_order_relaxed);
+        name.itt_counter.store(counter, std::memory_order_release);
     }
     ittapi::set_counter(static_cast<itt::Counter*>(counter), value);
 }

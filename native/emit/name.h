@@ -15,7 +15,8 @@ struct Name {
 
     const std::string text;
     const bool is_kept;  // false: for one range only, so no tool is to remember it
-    // Of our domain; nullptr or 0 until the first use.
+    // Of our domain; nullptr or 0 until the first use. Released by whoever asked the tool for one, for it
+    // points to what the tool has written.
     std::atomic<void*> nvtx{nullptr};
     std::atomic<void*> itt{nullptr};
     std::atomic<uint64_t> nvtx_counter{0};

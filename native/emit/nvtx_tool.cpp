@@ -31,19 +31,19 @@ namespace {
 // Registered twice in the worst case, which does no harm.
 nvtx::Message message_of(const Range& range) {
     Name& name = *range.name;
-    void* known = name.nvtx.load(std::memory_order_relaxed);
+    void* known = name.nvtx.load(std::memory_order_acquire);
     if (!known && name.is_kept) [[unlikely]] {
         known = nvtx::register_text(nvtx_scope_domain(), name.text.c_str());
-        name.nvtx.store(known, std::memory_order_relaxed);
+        name.nvtx.store(known, std::memory_order_release);
     }
     return {name.text.c_str(), known};
 }
 
 void count(Name& name, double value) {
-    uint64_t counter = name.nvtx_counter.load(std::memory_order_relaxed);
+    uint64_t counter = name.nvtx_counter.load(std::memory_order_acquire);
     if (!counter) {
         counter = nvtx::make_counter(nvtx_scope_domain(), name.text.c_str());
-        name.nvtx_counter.store(counter, std::memory_order_relaxed);
+        name.nvtx_counter.store(counter, std::memory_order_release);
     }
     if (counter) nvtx::set_counter(nvtx_scope_domain(), counter, value);
 }
