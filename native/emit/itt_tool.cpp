@@ -10,22 +10,16 @@ itt::Domain* domain() {
     return ours;
 }
 
+// ITT knows no texts that are not kept.
 itt::String* string_of(const Range& range) {
     Name& name = *range.name;
-    void* known = name.itt.load(std::memory_order_acquire);
-    if (!known) [[unlikely]] {
-        known = ittapi::make_string(name.text.c_str());  // ITT knows no texts that are not kept
-        name.itt.store(known, std::memory_order_release);
-    }
-    return static_cast<itt::String*>(known);
+    void* string = asked_once(name.itt, [&]() -> void* { return ittapi::make_string(name.text.c_str()); });
+    return static_cast<itt::String*>(string);
 }
 
 void count(Name& name, double value) {
-    void* counter = name.itt_counter.load(std::memory_order_acquire);
-    if (!counter) {
-        counter = ittapi::make_counter(our_domain, name.text.c_str());
-        name.itt_counter.store(counter, std::memory_order_release);
-    }
+    void* counter = asked_once(
+        name.itt_counter, [&]() -> void* { return ittapi::make_counter(our_domain, name.text.c_str()); });
     ittapi::set_counter(static_cast<itt::Counter*>(counter), value);
 }
 

@@ -23,6 +23,18 @@ struct Name {
     std::atomic<void*> itt_counter{nullptr};
 };
 
+// What a tool gives for a name, asked for at its first use. Threads may ask at once: all of them use what
+// came first, or a counter would be two in the tool.
+template <typename Handle, typename Ask>
+Handle asked_once(std::atomic<Handle>& handle, Ask ask) {
+    Handle known = handle.load(std::memory_order_acquire);
+    if (known) [[likely]]
+        return known;
+    const Handle fresh = ask();
+    const bool is_first = handle.compare_exchange_strong(known, fresh, std::memory_order_acq_rel);
+    return is_first ? fresh : known;
+}
+
 // The same for the same text, and for ever. nullptr once there are very many: what a program makes up as it
 // runs must not fill the memory of a tool. Never throws; from any thread.
 KINETOGRAPH_API Name* name_of(std::string_view text) noexcept;

@@ -28,23 +28,16 @@ void* nvtx_scope_domain() noexcept {
 
 namespace {
 
-// Registered twice in the worst case, which does no harm.
 nvtx::Message message_of(const Range& range) {
     Name& name = *range.name;
-    void* known = name.nvtx.load(std::memory_order_acquire);
-    if (!known && name.is_kept) [[unlikely]] {
-        known = nvtx::register_text(nvtx_scope_domain(), name.text.c_str());
-        name.nvtx.store(known, std::memory_order_release);
-    }
-    return {name.text.c_str(), known};
+    if (!name.is_kept) return {name.text.c_str(), nullptr};
+    const auto ask = [&] { return nvtx::register_text(nvtx_scope_domain(), name.text.c_str()); };
+    return {name.text.c_str(), asked_once(name.nvtx, ask)};
 }
 
 void count(Name& name, double value) {
-    uint64_t counter = name.nvtx_counter.load(std::memory_order_acquire);
-    if (!counter) {
-        counter = nvtx::make_counter(nvtx_scope_domain(), name.text.c_str());
-        name.nvtx_counter.store(counter, std::memory_order_release);
-    }
+    const auto ask = [&] { return nvtx::make_counter(nvtx_scope_domain(), name.text.c_str()); };
+    const uint64_t counter = asked_once(name.nvtx_counter, ask);
     if (counter) nvtx::set_counter(nvtx_scope_domain(), counter, value);
 }
 

@@ -60,10 +60,23 @@ typedef struct global {
 #define EXPORT __attribute__((visibility("default")))
 
 #ifndef SPARSE
+/* A collector keeps what it made. */
+static domain* domains;
+static string* strings;
+static counter* counters;
+static pthread_mutex_t made_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+#define KEEP(list, made)             \
+    pthread_mutex_lock(&made_mutex); \
+    (made)->next = (list);           \
+    (list) = (made);                 \
+    pthread_mutex_unlock(&made_mutex);
+
 EXPORT domain* __itt_domain_create(const char* name) {
     domain* made = calloc(1, sizeof *made);
     made->flags = strcmp(name, "switched off") != 0;
     made->name = strdup(name);
+    KEEP(domains, made)
     log_call("domain", "\"text\":\"%s\"", name);
     return made;
 }
@@ -71,6 +84,7 @@ EXPORT domain* __itt_domain_create(const char* name) {
 EXPORT string* __itt_string_handle_create(const char* text) {
     string* made = calloc(1, sizeof *made);
     made->text = strdup(text);
+    KEEP(strings, made)
     log_call("register", "\"text\":\"%s\"", text);
     return made;
 }
@@ -80,6 +94,7 @@ EXPORT counter* __itt_counter_create_typed(const char* name, const char* domain,
     made->name = strdup(name);
     made->domain = strdup(domain);
     made->type = type;
+    KEEP(counters, made)
     return made;
 }
 #endif
