@@ -10,10 +10,12 @@ constinit thread_local ThreadState* current_state = nullptr;
 
 namespace {
 
-pthread_key_t make_exit_key() {
-    pthread_key_t key{};
-    pthread_key_create(&key, [](void*) { delete std::exchange(current_state, nullptr); });
-    return key;
+// Where there is no key to be had, what a thread keeps stays when it ends.
+void free_at_exit(ThreadState* state) {
+    static pthread_key_t key{};
+    static const bool has_key =
+        pthread_key_create(&key, [](void*) { delete std::exchange(current_state, nullptr); }) == 0;
+    if (has_key) pthread_setspecific(key, state);
 }
 
 // A forked child records nothing of what was begun before it was.
@@ -26,11 +28,10 @@ void forget_in_child() {
 }  // namespace
 
 ThreadState& make_state() {
-    static const pthread_key_t exit_key = make_exit_key();
     static const int at_fork = pthread_atfork(nullptr, nullptr, forget_in_child);
     static_cast<void>(at_fork);
     current_state = new ThreadState;
-    pthread_setspecific(exit_key, current_state);
+    free_at_exit(current_state);
     return *current_state;
 }
 

@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "annotation_session.h"
 #include "base/itt_types.h"
 #include "check.h"
-#include "format/json_check.h"
-#include "record/recorder.h"
-#include "trace/builder.h"
 
 using namespace kinetograph;
-using record::Recorder;
+using test::start;
+using test::stop;
 
 namespace {
 
@@ -90,18 +89,6 @@ void connect(const char* path) {
     void* collector = dlopen(path, RTLD_NOW);
     CHECK(collector != nullptr);
     client.connect(collector, &made_early);
-}
-
-record::SessionId start() {
-    record::SessionOptions options;
-    options.all_threads = true;
-    return Recorder::instance().start(options);
-}
-
-trace::Trace stop(record::SessionId session) {
-    trace::BuildOptions options;
-    options.clean_members = format::clean_members;
-    return trace::build_trace(Recorder::instance().stop(session), options);
 }
 
 std::string name(const trace::Trace& trace, size_t row) {

@@ -15,28 +15,15 @@
 #include <thread>
 #include <vector>
 
+#include "annotation_session.h"
 #include "check.h"
-#include "format/json_check.h"
 #include "found.h"
-#include "record/recorder.h"
-#include "trace/builder.h"
 
 using namespace kinetograph;
-using record::Recorder;
+using test::start;
+using test::stop;
 
 namespace {
-
-record::SessionId start() {
-    record::SessionOptions options;
-    options.all_threads = true;
-    return Recorder::instance().start(options);
-}
-
-trace::Trace stop(record::SessionId session) {
-    trace::BuildOptions options;
-    options.clean_members = format::clean_members;
-    return trace::build_trace(Recorder::instance().stop(session), options);
-}
 
 size_t row_of(const trace::Trace& trace, std::string_view name) {
     for (size_t row = 0; row < trace.size(); ++row)
