@@ -36,28 +36,34 @@ class Operators:
         self._config = config
         self._use: OperatorUse | None = None
         self._note = ""
-        is_asked_for = "torch" in (config.frameworks or ())
-        self._is_wanted = ActivityType.CPU in activities and (is_asked_for or config.frameworks is None)
+        self._is_asked_for = "torch" in (config.frameworks or ())
+        is_taken = config.frameworks is None
+        self._is_wanted = ActivityType.CPU in activities and (self._is_asked_for or is_taken)
         if not self._is_wanted:
             return
-        torch = _imported_torch() if is_asked_for else _torch_of_the_program()
+        torch = _imported_torch() if self._is_asked_for else _torch_of_the_program()
         if torch is None:
             return
         try:
             self._use = _torch_use(torch, config)
         except Exception as error:
-            if is_asked_for:
-                raise
-            self._note = _not_recorded(error)
+            self._go_on_without(error)
 
     def start(self) -> None:
-        """Whatever is wrong with them, the session goes on without them."""
         if self._use is None:
             return
         try:
             self._use.start()
         except Exception as error:
-            self._use, self._note = None, _not_recorded(error)
+            self._go_on_without(error)
+
+    def _go_on_without(self, error: Exception) -> None:
+        """Whatever is wrong with them, unless they were asked for by name."""
+        self._use = None
+        if self._is_asked_for:
+            raise error
+        what = str(error) if isinstance(error, NotAvailable) else f"{type(error).__name__}: {error}"
+        self._note = f"operators of torch are not recorded: {what}"
 
     def follow_imports(self, around: Callable[[], AbstractContextManager[object]]) -> None:
         """For a session that begins before the program does: record torch once it has been imported.
@@ -76,7 +82,7 @@ class Operators:
             with nullcontext() if _is_built(torch) else around():
                 self._use = _torch_use(torch, self._config, may_build=True)
         except Exception as error:
-            self._note = _not_recorded(error)
+            self._go_on_without(error)
         self.start()
 
     def release(self) -> None:
@@ -91,11 +97,6 @@ class Operators:
                 "partial",
                 "with_flops: FLOPs are those of operators, and the program had not imported torch",
             )
-
-
-def _not_recorded(error: Exception) -> str:
-    what = str(error) if isinstance(error, NotAvailable) else f"{type(error).__name__}: {error}"
-    return f"operators of torch are not recorded: {what}"
 
 
 def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -> OperatorUse:

@@ -129,9 +129,8 @@ class Session:
         session.all_threads = all_threads
         session.has_begun = not starts_paused
         session._count_shapes(1)
-        session._operators = operators
-        operators.start()
         exits.watch(session)
+        session._record_operators(operators)
         # Last, so that the calls that starting takes are not among those that are recorded.
         session._record_calls()
         return session
@@ -258,6 +257,14 @@ class Session:
     def _require_running(self) -> None:
         if not self.is_running:
             raise StateError("this session has been stopped already", hint="start a new one")
+
+    def _record_operators(self, operators: Operators) -> None:
+        self._operators = operators
+        try:
+            operators.start()
+        except BaseException:
+            self.discard()
+            raise
 
     def _record_calls(self) -> None:
         calls = self._config.wanted_calls

@@ -93,7 +93,11 @@ def _locked(path: Path) -> Iterator[None]:
     """The file stays: one that is removed while others wait for it would be locked twice."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:
+            # Closing it is not enough: a child that was forked meanwhile has it, too.
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _build(torch: Any, compiler: list[str], target: Path, quiet: bool) -> None:

@@ -50,7 +50,11 @@ class OperatorUse:
         with _lock:
             self.process = os.getpid()
             _uses.append(self)
-            _observe(self.torch)
+            try:
+                _observe(self.torch)
+            except BaseException:
+                _uses.remove(self)
+                raise
 
     def release(self) -> None:
         """Does nothing where it was not started, or in a forked child."""
@@ -62,24 +66,31 @@ class OperatorUse:
 
 def _connect(torch: Any, may_build: bool) -> None:
     """Load the observer and give it our recorder; it refuses one whose version it does not know."""
-    global _library
+    if _library is not None:
+        return
+    if not may_build and not is_built(torch):
+        raise NotAvailable(
+            "the observer for torch is not built, and building it now would be part of what another "
+            "session records",
+            hint="run `kinetograph build torch` once",
+        )
+    # Not under the lock: forks would wait for the compiler.
+    path = _built_once(torch)
     with _lock:
-        if _library is not None:
-            return
-        if not may_build and not is_built(torch):
-            raise NotAvailable(
-                "the observer for torch is not built, and building it now would be part of what another "
-                "session records",
-                hint="run `kinetograph build torch` once",
-            )
-        library = _loaded(_built_once(torch))
-        recorder = ctypes.CDLL(str(Path(_native.__file__).parent / "libkinetograph.so"))
-        if not library.kinetograph_torch_connect(recorder.kinetograph_record_table_for):
-            raise NotAvailable(
-                "the observer for torch does not know this version of the recorder",
-                hint="reinstall kinetograph: pip install --force-reinstall kinetograph",
-            )
-        _library = library
+        if _library is None:
+            _load(path)
+
+
+def _load(path: Path) -> None:
+    global _library
+    library = _loaded(path)
+    recorder = ctypes.CDLL(str(Path(_native.__file__).parent / "libkinetograph.so"))
+    if not library.kinetograph_torch_connect(recorder.kinetograph_record_table_for):
+        raise NotAvailable(
+            "the observer for torch does not know this version of the recorder",
+            hint="reinstall kinetograph: pip install --force-reinstall kinetograph",
+        )
+    _library = library
 
 
 def _loaded(path: Path) -> ctypes.CDLL:

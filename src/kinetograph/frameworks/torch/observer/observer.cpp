@@ -6,9 +6,12 @@
 #include <ATen/record_function.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "inputs.h"
@@ -82,23 +85,20 @@ struct Thread {
 // run an operator after that.
 constinit thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
-pthread_key_t thread_end() {
-    static const pthread_key_t key = [] {
-        pthread_key_t made{};
-        pthread_key_create(&made, [](void* ended) {
-            current_thread = nullptr;
-            delete static_cast<Thread*>(ended);
-        });
-        return made;
-    }();
-    return key;
+// Where there is no key to be had, what a thread keeps stays when it ends.
+void free_at_exit(Thread* thread) {
+    static pthread_key_t key{};
+    static const bool has_key = pthread_key_create(&key, [](void* ended) {
+                                    current_thread = nullptr;
+                                    delete static_cast<Thread*>(ended);
+                                }) == 0;
+    if (has_key) pthread_setspecific(key, thread);
 }
 
 Thread& this_thread() {
     if (!current_thread) [[unlikely]] {
-        auto fresh = std::make_unique<Thread>();
-        pthread_setspecific(thread_end(), fresh.get());
-        current_thread = fresh.release();
+        current_thread = new Thread;
+        free_at_exit(current_thread);
     }
     return *current_thread;
 }
@@ -107,12 +107,21 @@ void add_member(std::string& members, const std::string& key, const std::string&
     members += (members.empty() ? "\"" : ",\"") + key + "\":" + value;
 }
 
+bool is_plain_text(std::string_view text) {
+    return std::none_of(text.begin(), text.end(),
+                        [](unsigned char c) { return c == '"' || c == '\\' || c < ' '; });
+}
+
+// What JSON has a place for as it is: one value that it has not would cost all others.
+bool is_plain(const c10::IValue& value) {
+    if (value.isString()) return is_plain_text(value.toStringView());
+    return value.isInt() || value.isBool() || (value.isDouble() && std::isfinite(value.toDouble()));
+}
+
 void add_keywords(std::string& members, const at::RecordFunction& function) {
-    for (const auto& [key, value] : function.kwinputs()) {
-        const bool is_plain = value.isInt() || value.isDouble() || value.isString() || value.isBool();
-        if (is_plain && key.find_first_of("\"\\") == key.npos)
+    for (const auto& [key, value] : function.kwinputs())
+        if (is_plain_text(key) && is_plain(value))
             add_member(members, key, profiler::ivalueToStr(value, value.isString()));
-    }
 }
 
 uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t wanted) {
