@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flops.h"
 #include "names.h"
 #include "recorder.h"
 
@@ -162,6 +163,7 @@ private:
 struct KnownInputs {
     uint32_t id = 0;
     uint64_t flops = 0;
+    uint64_t estimated_flops = 0;  // where torch counts none, and nothing around it or inside is counted
 };
 
 class Inputs {
@@ -173,7 +175,7 @@ public:
         if (is_new) {
             entry.key = key_;
             entry.found = {};
-            if (wants & wants_flops) entry.found.flops = flops_of(function);
+            if (wants & wants_flops) count_flops(function, entry.found);
         }
         if (wants & wants_shapes && (entry.found.id == 0 || !is_known(entry.found.id)))
             entry.found.id = told(text_of(function), is_new, text);
@@ -208,8 +210,9 @@ private:
         return text.text();
     }
 
-    static uint64_t flops_of(const at::RecordFunction& function) {
-        return profiler::computeFlops(function.name(), profiler::saveExtraArgs(function));
+    static void count_flops(const at::RecordFunction& function, KnownInputs& found) {
+        found.flops = profiler::computeFlops(function.name(), profiler::saveExtraArgs(function));
+        if (found.flops == 0) found.estimated_flops = estimated_flops(function);
     }
 
     std::string key_;

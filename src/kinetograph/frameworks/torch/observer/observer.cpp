@@ -30,6 +30,8 @@ struct OpenOperator {
     const at::RecordFunction* function = nullptr;
     int registration = 0;
     bool is_engine = false;
+    bool is_inside_counted = false;  // FLOPs, by an operator around it
+    bool has_counted_inside = false;
     uint64_t begun = 0;
     KnownInputs inputs;
     uint32_t members = 0;
@@ -47,6 +49,8 @@ public:
         OpenOperator& entry = entries_[depth_++];
         entry.function = &function;
         entry.registration = registration;
+        entry.is_inside_counted = false;
+        entry.has_counted_inside = false;
         entry.begun = 0;
         entry.inputs = {};
         entry.members = 0;
@@ -58,6 +62,14 @@ public:
 
     void pop() { --depth_; }
     OpenOperator* top() { return depth_ == 0 ? nullptr : &entries_[depth_ - 1]; }
+
+    OpenOperator* around_top() { return depth_ < 2 ? nullptr : &entries_[depth_ - 2]; }
+
+    // Of the operator that has just been let go of.
+    void tell_counted() {
+        for (size_t i = depth_; i-- > 0 && !entries_[i].has_counted_inside;)
+            entries_[i].has_counted_inside = true;
+    }
 
     // Moves it to the top; nullptr where its begin was not seen.
     OpenOperator* find(const at::RecordFunction& function, int registration) {
@@ -141,6 +153,8 @@ void describe(Thread& thread, const at::RecordFunction& function, Name name, uin
         if (wanted & (wants_shapes | wants_flops)) {
             if (!thread.inputs) thread.inputs = std::make_unique<Inputs>();
             open.inputs = thread.inputs->find(function, name.id, wanted, open.text);
+            const OpenOperator* around = thread.open.around_top();
+            open.is_inside_counted = around && (around->is_inside_counted || around->inputs.flops != 0);
         }
         open.members = members_of(function, name, wanted);
     } catch (...) {
@@ -173,6 +187,16 @@ void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
     around->forward_thread = evaluated.forward_thread;
 }
 
+// Each of them once: torch counts some operators as a whole and others where they compute.
+uint64_t flops_of(OpenOperators& around, const OpenOperator& ended) {
+    const bool is_counted = ended.inputs.flops != 0;
+    const bool is_counted_elsewhere = ended.is_inside_counted || ended.has_counted_inside;
+    const uint64_t estimated = is_counted_elsewhere ? 0 : ended.inputs.estimated_flops;
+    const uint64_t flops = is_counted ? ended.inputs.flops : estimated;
+    if (flops != 0) around.tell_counted();
+    return flops;
+}
+
 void end(const at::RecordFunction& function, int registration) {
     Thread& thread = *current_thread;
     OpenOperator* open = thread.open.find(function, registration);
@@ -185,7 +209,7 @@ void end(const at::RecordFunction& function, int registration) {
     if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), *open);
     const kinetograph_operator told{
         .sequence = open->sequence,
-        .flops = open->inputs.flops,
+        .flops = flops_of(thread.open, *open),
         .forward_thread = open->forward_thread,
         .inputs = open->inputs.id,
         .members = open->members,
