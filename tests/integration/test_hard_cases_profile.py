@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hard_cases import run_program
 
 import kinetograph as kg
@@ -14,6 +15,7 @@ import kinetograph as kg
 NAMES_BYTES = 4 << 20
 
 
+@pytest.mark.slow
 def test_ten_thousand_cycles_need_no_more_than_one() -> None:
     told = run_program("many_cycles", 10_000)
     assert told["traces"] == 10_000
