@@ -121,7 +121,7 @@ def _command(torch: Any, compiler: list[str], output: Path) -> list[str]:
         *(() if torch.version.debug else ("-DNDEBUG",)),
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
         *(f"-I{folder}" for folder in includes),
-        str(_SOURCES / "observer.cpp"),
+        *(str(path) for path in sorted(_SOURCES.glob("*.cpp"))),
         # Their names are enough: the process has loaded them, wherever they are.
         *(f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"),
         *("-o", str(output)),
