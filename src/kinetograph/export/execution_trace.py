@@ -52,6 +52,11 @@ class ExecutionTraceFile:
             )
             self._thread.start()
 
+    @property
+    def is_written_here(self) -> bool:
+        """Whether this is the thread that writes it, which cannot wait for its own end."""
+        return threading.current_thread() is self._thread
+
     def finish(self) -> None:
         """Write what is left and put the file in its place; raises what went wrong with it."""
         self._is_over = True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
+from functools import partial
 
 from kinetograph.checks import path_text, require_bool
 from kinetograph.errors import ArgumentError, KinetographError, warn_program
@@ -19,6 +21,7 @@ __all__ = ["ExecutionTraceObserver", "observer_from_environment"]
 
 _SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE"
 _registered: weakref.WeakSet[ExecutionTraceObserver] = weakref.WeakSet()
+_left: list[tuple[Any, ExecutionTraceFile, int]] = []
 _finishes_at_exit = False
 
 
@@ -46,8 +49,14 @@ class ExecutionTraceObserver:
         self._lock = threading.RLock()
 
     def __del__(self) -> None:
-        # One that was never made, for its arguments were wrong, has no lock.
-        if "_lock" in vars(self):
+        file = vars(self).get("_file")
+        if file is None:
+            return
+        # The garbage collector may find us in any thread.
+        if file.is_written_here:
+            self.stop()
+            _left.append((self._nodes, file, os.getpid()))
+        else:
             self.unregister_callback()
 
     @staticmethod
@@ -207,7 +216,7 @@ class ExecutionTraceObserver:
 def observer_from_environment(given: Any) -> Any:
     """That of a profile: as given, or what the environment asks for."""
     if given is None:
-        return ExecutionTraceObserver.build_execution_trace_obs_from_env()
+        return _observer_of_environment()
     missing = [name for name in ("start", "stop", "cleanup") if not callable(getattr(given, name, None))]
     if missing:
         raise ArgumentError(
@@ -215,6 +224,17 @@ def observer_from_environment(given: Any) -> Any:
             hint="kg.ExecutionTraceObserver().register_callback(path) makes one",
         )
     return given
+
+
+def _observer_of_environment() -> ExecutionTraceObserver | None:
+    """A profile goes on without one that cannot be had: nobody asked for it here."""
+    if "torch" not in sys.modules:
+        return None
+    try:
+        return ExecutionTraceObserver.build_execution_trace_obs_from_env()
+    except KinetographError as error:
+        warn_program(f"no execution trace is recorded: {error}")
+        return None
 
 
 def _finish(nodes: TracedNodes, file: ExecutionTraceFile) -> None:
@@ -239,8 +259,9 @@ def _finish_at_exit() -> None:
 
 def _finish_all() -> None:
     """At exit nobody takes an exception: it becomes a sentence on stderr."""
-    for observer in list(_registered):
+    left = [partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid()]
+    for finish in [*left, *(observer.unregister_callback for observer in list(_registered))]:
         try:
-            observer.unregister_callback()
+            finish()
         except KinetographError as error:
             warn_program(str(error))

@@ -176,6 +176,8 @@ class KinetoProfile(ProfileOutputs):
         cycle = self._running_cycle()
         if cycle is None:
             return
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
         if self._traces:
             cycle.discard()
             return

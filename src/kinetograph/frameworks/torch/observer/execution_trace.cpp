@@ -55,7 +55,6 @@ struct Place {
     std::atomic<uint64_t> next_id{0};
     std::atomic<uint64_t> lost{0};
     at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
-    uint64_t trace = 0;  // whose it is; 0: nobody's
     bool saves_ranges = false;
 
     std::mutex mutex;
@@ -66,6 +65,7 @@ struct Place {
     std::deque<Chunk> waiting;
     size_t waiting_bytes = 0;
     bool is_woken = false;
+    uint64_t trace = 0;  // whose the place is; 0: nobody's. Written only with traces_mutex, too
 
     std::unique_ptr<NodeWriter> writer;
     std::string text;  // what was asked for last
@@ -123,7 +123,6 @@ std::shared_ptr<ThreadLog>& new_log(Place& place, uint64_t trace, uint64_t threa
                                     std::shared_ptr<ThreadLog>& kept) {
     const uint64_t root = place.next_id.fetch_add(1, std::memory_order_relaxed);
     kept = std::make_shared<ThreadLog>(trace, ThreadFacts{root, thread_number});
-    kept->bytes.reserve(chunk_bytes + chunk_bytes / 4);
     const std::lock_guard lock(place.mutex);
     place.logs.push_back(kept);
     return kept;
@@ -143,7 +142,7 @@ uint64_t open_in_thread(Place& place, uint64_t thread_number) {
 // With the lock of the log, so that its chunks stay in order.
 void hand_over(Place& place, const std::shared_ptr<ThreadLog>& log) {
     std::string bytes = std::exchange(log->bytes, {});
-    log->bytes.reserve(chunk_bytes + chunk_bytes / 4);
+    if (bytes.size() >= chunk_bytes) log->bytes.reserve(chunk_bytes + chunk_bytes / 4);
     const std::lock_guard lock(place.waiting_mutex);
     if (place.trace != log->trace) return;
     if (place.waiting_bytes + bytes.size() > most_waiting_bytes) {
@@ -326,6 +325,7 @@ KINETOGRAPH_CALLED int kinetograph_torch_trace_open(int saves_ranges) {
         place.saves_ranges = saves_ranges != 0;
         place.writer = std::make_unique<NodeWriter>(place.next_id);
         place.writer->write_process();
+        const std::lock_guard waiting_lock(place.waiting_mutex);
         place.trace = ++last_trace;
         return int(number);
     }
