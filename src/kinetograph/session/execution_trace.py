@@ -14,6 +14,8 @@ from kinetograph.hints import TYPE_CHECKING, Any, Self
 from kinetograph.session.scopes import load_torch_side
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from kinetograph.export.execution_trace import ExecutionTraceFile
     from kinetograph.frameworks.torch.execution_trace import TracedNodes
 
@@ -166,7 +168,7 @@ class ExecutionTraceObserver:
         state = "running" if self.is_running() else "registered" if self.is_registered else "not registered"
         return f"<ExecutionTraceObserver: {state}, {self.output_file_path!r}>"
 
-    def _locked(self) -> threading.RLock:
+    def _locked(self) -> AbstractContextManager[object]:
         """In a forked child it is not registered: the file is the parent's."""
         if self._process != os.getpid():
             self._process = os.getpid()

@@ -10,6 +10,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -359,6 +360,14 @@ def test_states_are_told_and_wrong_ones_do_nothing(tmp_path: Path) -> None:
     observer.cleanup()
     assert (observer.is_registered, observer.is_running()) == (False, False)
     assert [path.name for path in tmp_path.iterdir()] == ["graph.json"]
+
+
+def test_every_method_of_torchs_observer_is_here_with_its_parameters() -> None:
+    theirs = torch.profiler.ExecutionTraceObserver
+    for name in (name for name in dir(theirs) if not name.startswith("_")):
+        ours = getattr(kg.ExecutionTraceObserver, name)
+        if callable(ours):
+            assert list(signature(ours).parameters) == list(signature(getattr(theirs, name)).parameters)
 
 
 def test_a_dropped_observer_finishes_its_file(tmp_path: Path) -> None:
