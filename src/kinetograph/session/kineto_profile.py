@@ -17,7 +17,6 @@ from kinetograph.session.config import (
     RecordOptions,
     framework_names,
 )
-from kinetograph.session.execution_trace import observer_from_environment
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.outputs import ProfileOutputs
@@ -75,10 +74,11 @@ class KinetoProfile(ProfileOutputs):
         self.calls = calls
         self.set_custom_trace_id_callback(custom_trace_id_callback)
         load_profile_side()
+        from kinetograph.session import execution_trace
         from kinetograph.session import profile_options as options
 
         self._check_switches()
-        self.execution_trace_observer = observer_from_environment(execution_trace_observer)
+        self.execution_trace_observer = execution_trace.observer_from_environment(execution_trace_observer)
         self.frameworks = frameworks
         self.experimental_config = options.experimental_options(experimental_config)
         self.recording = options.recording_options(recording, mode, ring_seconds)

@@ -54,7 +54,12 @@ def load_python_side() -> None:
 def load_profile_side() -> None:
     """The same for what only programs need that make a profile."""
     with _loading:
-        from kinetograph.session import cycle, profile_options, step_tracker  # noqa: F401
+        from kinetograph.session import (  # noqa: F401
+            cycle,
+            execution_trace,
+            profile_options,
+            step_tracker,
+        )
 
 
 def load_emission_side() -> None:
