@@ -42,4 +42,9 @@ def claims(samples: Samples) -> list[Claim]:
             )
             for shapes in SHAPES
         ),
+        Claim(
+            "kinetograph / torch.profiler, execution trace",
+            samples.ratio("kinetograph, execution trace", "torch.profiler, execution trace"),
+            at_most=0.25,
+        ),
     ]

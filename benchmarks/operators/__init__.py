@@ -1,8 +1,12 @@
 """Who watches the operators of torch: a module per tool, all around the same loop of native code."""
 
 import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 
@@ -27,6 +31,17 @@ def native() -> ctypes.CDLL:
 
 def run_operators(count: int) -> None:
     native().run_operators(ctypes.c_int64(count))
+
+
+@contextmanager
+def execution_trace(observer: Callable[[], Any]) -> Iterator[None]:
+    with TemporaryDirectory() as folder:
+        traced = observer().register_callback(f"{folder}/graph.json")
+        traced.start()
+        try:
+            yield
+        finally:
+            traced.unregister_callback()
 
 
 def operator_name(tool: str, *, with_shapes: bool = False) -> str:

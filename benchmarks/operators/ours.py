@@ -4,7 +4,7 @@ from functools import partial
 
 import kinetograph as kg
 from benchmarks.harness import Contender
-from benchmarks.operators import COUNT, operator_name, run_operators
+from benchmarks.operators import COUNT, execution_trace, operator_name, run_operators
 
 
 def contenders() -> list[Contender]:
@@ -18,5 +18,11 @@ def contenders() -> list[Contender]:
                 count=COUNT,
             )
             for shapes in (False, True)
+        ),
+        Contender(
+            "kinetograph, execution trace",
+            run_operators,
+            partial(execution_trace, kg.ExecutionTraceObserver),
+            count=COUNT,
         ),
     ]

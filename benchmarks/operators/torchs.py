@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 
 from benchmarks.harness import Contender
-from benchmarks.operators import COUNT, operator_name, run_operators
+from benchmarks.operators import COUNT, execution_trace, operator_name, run_operators
 
 
 def contenders() -> list[Contender]:
@@ -19,5 +19,11 @@ def contenders() -> list[Contender]:
                 count=COUNT,
             )
             for shapes in (False, True)
+        ),
+        Contender(
+            "torch.profiler, execution trace",
+            run_operators,
+            partial(execution_trace, ExecutionTraceObserver),
+            count=COUNT,
         ),
     ]

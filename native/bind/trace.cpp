@@ -48,6 +48,7 @@ nb::object column(TraceObject& self, std::string_view name) {
     if (name == "correlation") return optional(trace->correlation);
     if (name == "link") return optional(trace->link);
     if (name == "sequence") return optional(trace->sequence);
+    if (name == "record_function") return optional(trace->record_function);
     const std::shared_ptr<trace::Nesting> nesting = self.nesting();
     if (name == "parent") return view(nesting->parent, nesting);
     if (name == "self_ns") return view(nesting->self_ns, nesting);
@@ -176,6 +177,10 @@ void append_details(trace::Trace& trace, const format::EventArgs& args, const De
     if (sequence >= 0 || !trace.sequence.empty()) {
         trace.fill<int64_t>(trace.sequence, -1);
         trace.sequence[row] = sequence;
+    }
+    if (args.record_function != 0 || !trace.record_function.empty()) {
+        trace.fill<uint32_t>(trace.record_function, 0);
+        trace.record_function[row] = args.record_function;
     }
     if (!trace.link.empty()) trace.link.push_back(-1);
     if (!args.members.empty() || !trace.args.empty()) store_args(trace, row, args.members);

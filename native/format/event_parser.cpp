@@ -184,8 +184,12 @@ bool take_argument(ParsedEvent& event, std::string_view key, std::string_view va
     if (key == argument::python_parent_id && value == "null") return true;
     const auto integer = [value] { return to_int64(value); };
     if (key == argument::external_id) return (event.external_id = integer()).has_value();
-    if (key == argument::record_function_id || key == argument::event_index || key == argument::python_id ||
-        key == argument::python_parent_id) {
+    if (key == argument::record_function_id) {
+        const std::optional<int64_t> id = integer();
+        if (id && *id > 0 && *id <= UINT32_MAX) event.record_function = uint32_t(*id);
+        return id.has_value();
+    }
+    if (key == argument::event_index || key == argument::python_id || key == argument::python_parent_id) {
         return integer().has_value();
     }
     if (key == argument::correlation) {

@@ -31,6 +31,7 @@ struct ParsedEvent {
     std::optional<int64_t> external_id;
     int64_t correlation = 0;
     int64_t sequence = -1;
+    uint32_t record_function = 0;
     std::optional<int64_t> scope;
     bool is_unfinished = false;
     bool is_async = false;

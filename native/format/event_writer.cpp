@@ -166,7 +166,7 @@ void EventWriter::write_column_args(size_t row) {
         put_key(argument::external_id);
         out_.put_number(next_external_id_++);
         put_key(argument::record_function_id);
-        out_.put_short('0');
+        out_.put_number(uint64_t(trace_.record_function.empty() ? 0 : trace_.record_function[row]));
         put_key(argument::event_index);
         out_.put_number(static_cast<uint64_t>(row));
     } else if (!trace_.link.empty() && trace_.link[row] >= 0 && external_ids_[trace_.link[row]] != 0) {

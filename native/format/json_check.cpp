@@ -50,7 +50,7 @@ EventArgs parse_event_args(std::string_view text, std::span<const std::string_vi
     EventParser parser(cursor);
     const ParsedEvent& event =
         cursor.whole([&]() -> const ParsedEvent& { return parser.parse_args(left_out); });
-    EventArgs args{event.correlation,   event.sequence, event.scope,
+    EventArgs args{event.correlation,   event.sequence, event.record_function,     event.scope,
                    event.is_unfinished, event.is_async, std::string(event.members)};
     require_end(cursor);
     return args;

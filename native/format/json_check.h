@@ -14,6 +14,7 @@ std::string compact_json(std::string_view value);
 struct EventArgs {
     int64_t correlation = 0;
     int64_t sequence = -1;
+    uint32_t record_function = 0;
     std::optional<int64_t> scope;
     bool is_unfinished = false;
     bool is_async = false;

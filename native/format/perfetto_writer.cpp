@@ -171,6 +171,9 @@ void Writer::put_column_args(size_t row) {
     if (!trace_.sequence.empty() && trace_.sequence[row] >= 0) {
         put_integer(argument::sequence, trace_.sequence[row]);
     }
+    if (!trace_.record_function.empty() && trace_.record_function[row] != 0) {
+        put_integer(argument::record_function_id, trace_.record_function[row]);
+    }
     if (!trace_.correlation.empty() && trace_.correlation[row] != 0) {
         put_integer(argument::correlation, trace_.correlation[row]);
     }

@@ -162,6 +162,10 @@ void TraceFiller::add_optional_columns(const ParsedEvent& event) {
         trace_.fill<int64_t>(trace_.sequence, -1);
         trace_.sequence[row] = event.sequence;
     }
+    if (event.record_function != 0 || !trace_.record_function.empty()) {
+        trace_.fill<uint32_t>(trace_.record_function, 0);
+        trace_.record_function[row] = event.record_function;
+    }
     if (!event.members.empty() || !trace_.args.empty()) {
         trace_.fill<trace::TextRange>(trace_.args, {});
         trace_.args[row] = {trace_.args_text.size(), event.members.size()};

@@ -62,13 +62,18 @@ uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope) noexcept
                   : 0;
 }
 
-void end_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
+void end_numbered_operator(uint64_t begun, const kinetograph_operator* told, uint64_t number) noexcept {
     const uint64_t now = base::ticks();
     ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
     if (!thread) return;
-    const Operator known{told->sequence, told->flops, told->forward_thread, told->inputs, told->members, 0};
+    const Operator known{told->sequence, told->flops,   told->forward_thread,
+                         told->inputs,   told->members, uint32_t(number)};
     end_known_scope(*thread, begun, now, known, told->inputs_text,
                     told->inputs_text ? told->inputs_bytes : 0);
+}
+
+void end_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
+    end_numbered_operator(begun, told, 0);
 }
 
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
@@ -253,6 +258,7 @@ const kinetograph_record_table& table() {
         process_ends,
         begin_operator,
         end_operator,
+        end_numbered_operator,
     };
     return functions;
 }

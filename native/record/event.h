@@ -186,15 +186,16 @@ struct Operator {
     uint32_t forward_thread;  // of a backward operator, by the framework's numbers; 0: this is a forward one
     uint32_t inputs;
     uint32_t members;
-    uint32_t reserved;
+    uint32_t number;  // the framework's own of this call, 0: none. It counts only while somebody asks for it
 
     bool tells_nothing() const {
-        return sequence < 0 && flops == 0 && forward_thread == 0 && inputs == 0 && members == 0;
+        return sequence < 0 && flops == 0 && forward_thread == 0 && inputs == 0 && members == 0 &&
+               number == 0;
     }
     // As most forward operators: then the record itself has room for it, in `correlation`.
     bool is_only_a_number() const {
         return uint64_t(sequence) <= UINT32_MAX && flops == 0 && forward_thread == 0 && inputs == 0 &&
-               members == 0;
+               members == 0 && number == 0;
     }
 };
 static_assert(sizeof(Operator) == 32);

@@ -50,6 +50,7 @@ void for_each_column(Trace& trace, Visit&& visit) {
     visit(trace.flags);
     visit(trace.correlation);
     visit(trace.sequence);
+    visit(trace.record_function);
     visit(trace.args);
 }
 

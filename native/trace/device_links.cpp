@@ -68,6 +68,7 @@ void add_annotation(Trace& trace, int32_t scope, uint32_t track, const Stretch& 
     trace.link.push_back(scope);
     trace.correlation.push_back(0);
     if (!trace.sequence.empty()) trace.sequence.push_back(-1);
+    if (!trace.record_function.empty()) trace.record_function.push_back(0);
     if (!trace.args.empty()) trace.args.push_back({});
 }
 

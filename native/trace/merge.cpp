@@ -172,6 +172,8 @@ void Merger::append_links(const Trace& source, const Mapping& mapping, size_t be
         last_sequence_ = std::max(last_sequence_, own + mapping.sequences_before);
         return own + mapping.sequences_before;
     });
+    append_optional<uint32_t>(merged_, merged_.record_function, source.record_function, 0, rows,
+                              [&](size_t i) { return source.record_function[begin + i]; });
     append_optional<int32_t>(merged_, merged_.link, source.link, -1, rows, [&](size_t i) {
         const int32_t own = source.link[begin + i];
         return own < 0 ? own : int32_t(mapping.first_row) + own;

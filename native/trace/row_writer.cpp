@@ -61,6 +61,7 @@ void RowWriter::drop_pages(size_t begin, size_t end) const {
         column->drop_pages(begin, end);
     if (!trace_.args.empty()) trace_.args.drop_pages(begin, end);
     if (!trace_.sequence.empty()) trace_.sequence.drop_pages(begin, end);
+    if (!trace_.record_function.empty()) trace_.record_function.drop_pages(begin, end);
 }
 
 void RowWriter::write_row(size_t row, uint32_t track, const Clipped& clipped, uint32_t name) {
@@ -126,6 +127,10 @@ void RowWriter::write_operator(size_t row, const Record& record) {
     if (told.sequence >= 0) {
         if (trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
         trace_.sequence[row] = told.sequence;
+    }
+    if (told.number != 0) {
+        if (trace_.record_function.empty()) trace_.fill(trace_.record_function, uint32_t(0));
+        trace_.record_function[row] = told.number;
     }
     if (record.payload <= 1) {
         const TextRange& shared = operator_args_(told);

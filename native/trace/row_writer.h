@@ -54,6 +54,7 @@ public:
     // Columns that a trace may do without, and that do not begin as zero.
     void fill_columns() {
         if (!trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
+        if (!trace_.record_function.empty()) trace_.fill(trace_.record_function, uint32_t(0));
     }
     // What stands behind `skipped` bytes of a record's payload.
     void write_payload(size_t row, const record::Record& record, size_t skipped);

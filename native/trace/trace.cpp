@@ -17,6 +17,7 @@ Trace::Trace(const Storage& where)
       correlation(where),
       link(where),
       sequence(where),
+      record_function(where),
       args(where),
       args_text(where),
       strings(where),
@@ -36,6 +37,7 @@ Trace Trace::clone() const {
     copy.correlation = correlation.clone();
     copy.link = link.clone();
     copy.sequence = sequence.clone();
+    copy.record_function = record_function.clone();
     copy.args = args.clone();
     copy.args_text = args_text.clone();
     copy.strings = strings.clone();
@@ -63,6 +65,7 @@ void Trace::drop_pages(size_t begin, size_t end) const {
     correlation.drop_pages(begin, end);
     link.drop_pages(begin, end);
     sequence.drop_pages(begin, end);
+    record_function.drop_pages(begin, end);
     args.drop_pages(begin, end);
     args_text.drop_pages(0, args_text.size());  // which part belongs to these rows is not known
 }
@@ -154,6 +157,7 @@ void sort_events(Trace& trace) {
     permute(trace.correlation, from);
     permute(trace.link, from);
     permute(trace.sequence, from);
+    permute(trace.record_function, from);
     permute(trace.args, from);
     move_links(trace, from);
 }

@@ -116,6 +116,8 @@ struct Trace {
     Column<int64_t> correlation;  // 0: none. Joins a launch and the device work it caused
     Column<int32_t> link;      // row of the host event that caused this one (Kineto's External id), -1: none
     Column<int64_t> sequence;  // autograd's sequence number, -1: none
+    Column<uint32_t>
+        record_function;  // the framework's number of the call, 0: none; execution traces have it
     Column<TextRange> args;
 
     Column<char> args_text;

@@ -32,9 +32,9 @@ from kinetograph.session.config import (
     RecordOptions,
 )
 from kinetograph.session.emission import emit_itt, emit_nvtx
+from kinetograph.session.execution_trace import ExecutionTraceObserver
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.later import (
-    ExecutionTraceObserver,
     ondemand,
     patch_torch,
     register_backend,

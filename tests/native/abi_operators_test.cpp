@@ -87,6 +87,22 @@ TEST(a_number_alone_may_be_larger_than_its_place_in_the_record) {
     CHECK(trace.correlation.empty());
 }
 
+TEST(what_the_framework_calls_one_is_kept_beside_all_else) {
+    const auto session = Recorder::instance().start({});
+    kinetograph_operator told = nothing_told();
+    table().end_numbered_operator(begin("numbered"), &told, 7);
+    told.sequence = 3;
+    table().end_numbered_operator(begin("both"), &told, 8);
+    end(begin("plain"), told);
+    const trace::Trace trace = trace_of(session);
+    CHECK(trace.record_function[row(trace, "numbered")] == 7);
+    CHECK(trace.sequence[row(trace, "numbered")] == -1);
+    CHECK(trace.record_function[row(trace, "both")] == 8);
+    CHECK(trace.record_function[row(trace, "plain")] == 0);
+    CHECK(trace.sequence[row(trace, "both")] == 3 && trace.sequence[row(trace, "plain")] == 3);
+    CHECK(trace.correlation.empty());
+}
+
 TEST(inputs_told_as_text_are_kept_for_those_who_want_them) {
     const std::string dims = "\"Input Dims\":[" + std::string(300, '1') + "]";
     for (const bool wanted : {true, false}) {

@@ -128,6 +128,8 @@ typedef struct kinetograph_record_table {
      * end. */
     uint64_t (*begin_operator)(uint32_t name, uint8_t category, uint8_t scope);
     void (*end_operator)(uint64_t begun, const kinetograph_operator* told);
+    /* The same for one that the framework has numbered, from 1 on: what else tells of it names it by that. */
+    void (*end_numbered_operator)(uint64_t begun, const kinetograph_operator* told, uint64_t number);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(

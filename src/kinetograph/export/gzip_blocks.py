@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["gzip_blocks"]
+__all__ = ["compressor", "gzip_blocks"]
 
 _LEVEL = 1
 _GZIP_FRAME = 16 + zlib.MAX_WBITS
@@ -16,12 +16,13 @@ _GZIP_FRAME = 16 + zlib.MAX_WBITS
 @contextmanager
 def gzip_blocks(write: Callable[[bytes], object]) -> Iterator[Callable[[bytes], object]]:
     """Give a function that compresses blocks into `write`; the stream ends with the block of the `with`."""
-    compressor = _compressor()
-    yield lambda block: write(compressor.compress(block))
-    write(compressor.flush())
+    stream = compressor()
+    yield lambda block: write(stream.compress(block))
+    write(stream.flush())
 
 
-def _compressor() -> Any:
+def compressor() -> Any:
+    """One stream of gzip: `compress` and `flush` as of zlib's."""
     try:
         from isal import isal_zlib
     except ImportError:

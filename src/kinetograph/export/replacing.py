@@ -11,15 +11,14 @@ from typing import IO
 
 from kinetograph.errors import KinetographError
 
-__all__ = ["replacing"]
+__all__ = ["cannot_write", "replacing", "target_of", "temporary_beside"]
 
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file that becomes `path` at the end of the block, and vanishes if the block raises."""
-    target = _target(path)
-    # Not the target's name with something added: that may be too long, where the target's is not.
-    temporary = target.with_name(f".kinetograph-{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    target = target_of(path)
+    temporary = temporary_beside(target)
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -28,11 +27,16 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError):
-            raise _cannot_write(target, error) from error
+            raise cannot_write(target, error) from error
         raise
 
 
-def _target(path: str | PathLike[str]) -> Path:
+def temporary_beside(target: Path) -> Path:
+    """Not the target's name with something added: that may be too long, where the target's is not."""
+    return target.with_name(f".kinetograph-{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def target_of(path: str | PathLike[str]) -> Path:
     """Where a link leads to: whoever made it wants the file there. A pipe or a device would be lost."""
     target = Path(fspath(path))
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -42,5 +46,5 @@ def _target(path: str | PathLike[str]) -> Path:
     return target.resolve() if target.is_symlink() else target
 
 
-def _cannot_write(target: Path, error: OSError) -> KinetographError:
+def cannot_write(target: Path, error: OSError) -> KinetographError:
     return KinetographError(f"cannot write {str(target)!r}: {error.strerror or error}")

@@ -69,16 +69,16 @@ class KinetoProfile(ProfileOutputs):
         self.with_stack = with_stack
         self.with_flops = with_flops
         self.with_modules = with_modules
-        self.execution_trace_observer = execution_trace_observer
         self.acc_events = acc_events
         self.post_processing_timeout_s = post_processing_timeout_s
         self.calls = calls
         self.set_custom_trace_id_callback(custom_trace_id_callback)
         load_profile_side()
+        from kinetograph.session import execution_trace
         from kinetograph.session import profile_options as options
 
         self._check_switches()
-        options.refuse_later_options(execution_trace_observer=execution_trace_observer)
+        self.execution_trace_observer = execution_trace.observer_from_environment(execution_trace_observer)
         self.frameworks = frameworks
         self.experimental_config = options.experimental_options(experimental_config)
         self.recording = options.recording_options(recording, mode, ring_seconds)
@@ -119,6 +119,8 @@ class KinetoProfile(ProfileOutputs):
                 raise StateError("a trace is being recorded already", hint="stop_trace() ends it")
             self.prepare_trace()
             assert self.profiler is not None
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.start()
             self.profiler.start()
 
     def stop_trace(self) -> None:
@@ -164,6 +166,8 @@ class KinetoProfile(ProfileOutputs):
         cycle = self._running_cycle()
         if cycle is None or not cycle.has_started:
             return False
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
         self._keep(cycle.stop())
         return True
 
@@ -172,6 +176,8 @@ class KinetoProfile(ProfileOutputs):
         cycle = self._running_cycle()
         if cycle is None:
             return
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
         if self._traces:
             cycle.discard()
             return

@@ -9,7 +9,6 @@ from kinetograph.errors import NotAvailable
 from kinetograph.hints import NoReturn
 
 __all__ = [
-    "ExecutionTraceObserver",
     "Later",
     "ondemand",
     "patch_torch",
@@ -46,7 +45,6 @@ register_backend = Later(
     "activity profilers written in Python come with the backend part",
     instead="kg.report_event records spans of other devices today",
 )
-ExecutionTraceObserver = Later("ExecutionTraceObserver", "execution traces come with the torch part")
 patch_torch = Later("patch_torch", "recording of torch operators comes with the torch part")
 
 start_agent = Later("start_agent", "the agent comes with the on-demand part")

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kinetograph.frameworks.torch.operators import OperatorUse
     from kinetograph.session.config import ProfilerConfig
 
-__all__ = ["Operators", "build_observer"]
+__all__ = ["Operators", "build_observer", "imported_torch"]
 
 
 def build_observer() -> Path:
     """Where the observer for torch is kept; built if it has to be."""
-    torch = _imported_torch()
+    torch = imported_torch()
     from kinetograph.frameworks.torch.build import built_library
 
     return built_library(torch)
@@ -41,7 +41,7 @@ class Operators:
         self._is_wanted = ActivityType.CPU in activities and (self._is_asked_for or is_taken)
         if not self._is_wanted:
             return
-        torch = _imported_torch() if self._is_asked_for else _torch_of_the_program()
+        torch = imported_torch() if self._is_asked_for else _torch_of_the_program()
         if torch is None:
             return
         try:
@@ -127,12 +127,10 @@ def _torch_of_the_program() -> Any:
     return torch if is_whole and hasattr(torch, "autograd") else None
 
 
-def _imported_torch() -> Any:
+def imported_torch(what_else: str = "operators of torch cannot be recorded") -> Any:
     from importlib import import_module
 
     try:
         return import_module("torch")
     except ImportError as error:
-        raise NotAvailable(
-            f"operators of torch cannot be recorded: {error}", hint="pip install 'kinetograph[torch]'"
-        ) from error
+        raise NotAvailable(f"{what_else}: {error}", hint="pip install 'kinetograph[torch]'") from error

@@ -16,7 +16,6 @@ __all__ = ["Plan", "experimental_options", "made_plan", "recording_options", "re
 
 _LATER: Mapping[str, str] = {
     "profile_memory": "allocations of the host come with the memory part",
-    "execution_trace_observer": "execution traces come with the torch part",
 }
 
 

@@ -54,7 +54,12 @@ def load_python_side() -> None:
 def load_profile_side() -> None:
     """The same for what only programs need that make a profile."""
     with _loading:
-        from kinetograph.session import cycle, profile_options, step_tracker  # noqa: F401
+        from kinetograph.session import (  # noqa: F401
+            cycle,
+            execution_trace,
+            profile_options,
+            step_tracker,
+        )
 
 
 def load_emission_side() -> None:
@@ -66,7 +71,9 @@ def load_emission_side() -> None:
 def load_torch_side() -> None:
     """The same for what only programs need that use PyTorch."""
     with _loading:
+        from kinetograph.export import execution_trace  # noqa: F401
         from kinetograph.frameworks.torch import build, operators  # noqa: F401
+        from kinetograph.frameworks.torch import execution_trace as nodes  # noqa: F401
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:

@@ -29,6 +29,7 @@ COLUMNS: dict[str, tuple[str, int] | None] = {
     "correlation": ("int64", 0),
     "link": ("int32", -1),
     "sequence": ("int64", -1),
+    "record_function": ("uint32", 0),
     "parent": None,
     "self_ns": None,
     "depth": None,

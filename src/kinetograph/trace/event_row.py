@@ -145,6 +145,11 @@ class EventRow:
         return self.sequence_number >= 0
 
     @property
+    def record_function_id(self) -> int:
+        """The `rf_id` of this call in an execution trace; 0 where none was taken."""
+        return self._cell("record_function")
+
+    @property
     def forward_thread_id(self) -> int:
         return self._number("Fwd thread id")
 

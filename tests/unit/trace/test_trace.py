@@ -35,6 +35,19 @@ def test_columns_that_no_event_needs_hold_their_neutral_value() -> None:
     assert columns["sequence"].tolist() == [-1, -1]
 
 
+@pytest.mark.parametrize("suffix", [".json", ".pftrace"])
+def test_the_number_of_a_call_is_a_column_and_comes_back_from_files(suffix: str, tmp_path: Path) -> None:
+    trace = Trace()
+    for name, args in (("a", "{}"), ("b", '{"Record function id":7,"x":1}'), ("c", "{}")):
+        trace.native.append(name, "cpu_op", EventKind.SPAN, NOW_NS, 5, 1, 1, args_json=args)
+    path = tmp_path / f"trace{suffix}"
+    trace.save(path)
+    for seen in (trace, load(path)):
+        assert seen.columns["record_function"].tolist() == [0, 7, 0]
+        assert [event.record_function_id for event in seen.events] == [0, 7, 0]
+        assert seen.events[1].args == {"x": 1}
+
+
 def test_an_unknown_column_names_the_known_ones() -> None:
     with pytest.raises(KeyError, match="duration_ns"):
         trace_of(("a", 0, 5)).columns["duration"]

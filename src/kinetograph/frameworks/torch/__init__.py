@@ -1,5 +1,6 @@
 """Operators of PyTorch: a small native observer, built against the torch that is installed.
 
 `build.py` makes it and keeps it, `operators.py` switches it on and off for sessions; what it does for each
-operator is in `observer/observer.cpp`.
+operator is in `observer/observer.cpp`. `execution_trace.py` asks it for nodes of a graph, which
+`observer/execution_trace.cpp` makes of the same operators.
 """

@@ -29,7 +29,7 @@ _SECONDS = 900
 
 
 def built_library(torch: Any, *, quiet: bool = False) -> Path:
-    """Where the observer is; built first if it has to be, which takes half a minute.
+    """Where the observer is; built first if it has to be, which takes a minute.
 
     Of processes that ask at the same time one builds, and the others wait for it.
     """
@@ -103,7 +103,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _build(torch: Any, compiler: list[str], target: Path, quiet: bool) -> None:
     """Beside its place, and moved there when it is whole."""
     started = time.monotonic()
-    _tell(quiet, f"building the observer for torch {torch.__version__} (once, about half a minute)\n")
+    _tell(quiet, f"building the observer for torch {torch.__version__} (once, about a minute)\n")
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
         made = Path(folder) / target.name
         _compile(_command(torch, compiler, made))
@@ -121,7 +121,7 @@ def _command(torch: Any, compiler: list[str], output: Path) -> list[str]:
         *(() if torch.version.debug else ("-DNDEBUG",)),
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
         *(f"-I{folder}" for folder in includes),
-        str(_SOURCES / "observer.cpp"),
+        *(str(path) for path in sorted(_SOURCES.glob("*.cpp"))),
         # Their names are enough: the process has loaded them, wherever they are.
         *(f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"),
         *("-o", str(output)),

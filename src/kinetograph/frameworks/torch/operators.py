@@ -12,7 +12,7 @@ from kinetograph import _native
 from kinetograph.errors import NotAvailable
 from kinetograph.frameworks.torch.build import built_library, is_built
 
-__all__ = ["OperatorUse", "is_observing"]
+__all__ = ["OperatorUse", "is_observing", "loaded_observer"]
 
 # As `Wants` of observer/inputs.h.
 _SHAPES, _FLOPS, _OVERLOADS = 1, 2, 4
@@ -62,6 +62,13 @@ class OperatorUse:
             if self in _uses:
                 _uses.remove(self)
                 _observe(self.torch)
+
+
+def loaded_observer(torch: Any) -> ctypes.CDLL:
+    """Built first if it has to be, unless a session would record that."""
+    _connect(torch, not _native.is_recording())
+    assert _library is not None
+    return _library
 
 
 def _connect(torch: Any, may_build: bool) -> None:
@@ -136,6 +143,8 @@ def _observe(torch: Any) -> None:
 def _leave_parent() -> None:
     """In a forked child, which has no session of its parent's; one of its own may have begun already."""
     try:
+        if _library is not None:
+            _library.kinetograph_torch_trace_leave_parent()
         if _uses:
             _observe(_uses[0].torch)
     finally:

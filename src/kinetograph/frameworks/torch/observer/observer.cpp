@@ -216,7 +216,8 @@ void end(const at::RecordFunction& function, int registration) {
         .inputs_bytes = uint32_t(open->text.size()),
         .inputs_text = open->text.empty() ? nullptr : open->text.data(),
     };
-    recorder->end_operator(open->begun, &told);
+    // 0 unless an execution trace is taken, by us or by torch.
+    recorder->end_numbered_operator(open->begun, &told, function.handle());
 }
 
 // Want of memory is not for the program.
