@@ -80,7 +80,7 @@ add_library(kinetograph_trace STATIC
   trace/told_rows.cpp trace/running_lanes.cpp trace/device_memory.cpp trace/graph_launches.cpp trace/timed_scopes.cpp
   trace/launches.cpp trace/device_links.cpp trace/ranges.cpp trace/operator_args.cpp
   trace/start_order.cpp
-  trace/nesting.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp
+  trace/nesting.cpp trace/object_numbers.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp
   trace/averages.cpp trace/call_depth.cpp trace/call_tree.cpp trace/join.cpp trace/merge.cpp
   format/json_text.cpp format/json_number.cpp format/json_cursor.cpp format/json_check.cpp
   format/event_parser.cpp format/begin_ends.cpp format/trace_filler.cpp format/chrome_json_reader.cpp

@@ -14,7 +14,7 @@ try:
 except ImportError:
     torch = None
 
-__all__ = ["Seen", "convolution_step", "operators_of", "transformer_step"]
+__all__ = ["Seen", "convolution_step", "modules_of", "operators_of", "residual_epoch", "transformer_step"]
 
 # Of the JSON only, or ours only; Record function id is 0 in torch's unless an execution trace is taken.
 _OTHERS = ("External id", "Ev Idx", "Record function id", "flops", "Record scope", "Sequence number")
@@ -63,6 +63,50 @@ def transformer_step() -> Callable[[], None]:
 
     step()
     return step
+
+
+def residual_epoch() -> Callable[[], None]:
+    """A small ResNet, with batches that a process loads (two would come in any order), and Adam."""
+    torch.manual_seed(0)
+    nn = torch.nn
+
+    class Block(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.convolutions = nn.Sequential(
+                nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1)
+            )
+            self.activation = nn.ReLU()
+
+        def forward(self, images: Any) -> Any:
+            return self.activation(images + self.convolutions(images))
+
+    head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10))
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), Block(), Block(), head)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    data = torch.utils.data.TensorDataset(torch.randn(8, 3, 8, 8), torch.randint(0, 10, (8,)))
+
+    def epoch() -> None:
+        for images, labels in torch.utils.data.DataLoader(data, batch_size=4, num_workers=1):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(images), labels).backward()
+            optimizer.step()
+
+    epoch()
+    return epoch
+
+
+def modules_of(path: Path) -> list[list[tuple[int, str, int | None]]]:
+    """Of each thread, in order: modules and the operators in them, by depth, name and number."""
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [
+        e for e in events if e.get("ph") == "X" and (e.get("cat") == "cpu_op" or "nn.Module" in e["name"])
+    ]
+    threads = [tid for tid, _count in Counter(span["tid"] for span in spans).most_common()]
+    return [
+        [(seen.depth, seen.name, seen.args.get("Python module id")) for seen in nested]
+        for nested in (_nested([span for span in spans if span["tid"] == tid]) for tid in threads)
+    ]
 
 
 def operators_of(path: Path) -> list[list[Seen]]:

@@ -18,8 +18,8 @@ namespace {
 
 void start_calls(std::vector<std::string> include, std::vector<std::string> exclude, uint32_t max_depth,
                  int64_t min_duration_ns, bool c_calls, bool call_lines, bool python_calls,
-                 bool garbage_collection, bool scope_stacks) {
-    const collect::CallOptions options{{std::move(include), std::move(exclude)},
+                 bool garbage_collection, bool scope_stacks, bool functions, bool objects) {
+    const collect::CallOptions options{{{std::move(include), std::move(exclude)}, functions, objects},
                                        max_depth,
                                        min_duration_ns,
                                        c_calls,
@@ -30,13 +30,22 @@ void start_calls(std::vector<std::string> include, std::vector<std::string> excl
     if (!collect::start_calls(options)) throw nb::python_error();
 }
 
+void name_calls_by_object(nb::handle code, std::string kind) {
+    if (!PyCode_Check(code.ptr())) throw nb::type_error("expected a code object");
+    if (!collect::name_calls_by_object(reinterpret_cast<PyCodeObject*>(code.ptr()), std::move(kind)))
+        throw nb::python_error();
+}
+
 }  // namespace
 
 void bind_python_calls(nb::module_& module) {
     module.def("start_calls", &start_calls, nb::kw_only(), "include"_a, "exclude"_a, "max_depth"_a,
                "min_duration_ns"_a, "c_calls"_a, "call_lines"_a, "python_calls"_a, "garbage_collection"_a,
-               "scope_stacks"_a, "Record Python calls from now on, or by other rules than before.");
+               "scope_stacks"_a, "functions"_a = true, "objects"_a = false,
+               "Record Python calls from now on, or by other rules than before.");
     module.def("stop_calls", &collect::stop_calls);
+    module.def("name_calls_by_object", &name_calls_by_object, "code"_a, "kind"_a,
+               "Name calls of this code after the class and number of their first argument, from now on.");
     module.def(
         "missed_calls",
         [] {

@@ -46,11 +46,13 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
 // What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
 nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool flops,
                         bool stacks, bool samples, bool device_work, bool device_waits, bool device_memory,
-                        bool whole_graphs, bool timed_scopes, bool functions, bool c_calls, bool call_lines,
-                        int64_t min_call_ns, uint32_t max_depth, std::vector<std::string> include,
-                        std::vector<std::string> exclude) {
+                        bool whole_graphs, bool timed_scopes, bool functions, bool garbage, bool objects,
+                        bool c_calls, bool call_lines, int64_t min_call_ns, uint32_t max_depth,
+                        std::vector<std::string> include, std::vector<std::string> exclude) {
     trace::BuildOptions options;
     options.calls = {.functions = functions,
+                     .garbage = garbage,
+                     .objects = objects,
                      .builtins = c_calls,
                      .lines = call_lines,
                      .shortest_ns = min_call_ns,
@@ -145,15 +147,16 @@ void bind_sessions(nb::module_& module) {
         "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
         "scopes"_a = 0, "input_shapes"_a = true, "flops"_a = true, "stacks"_a = true, "samples"_a = true,
         "device_work"_a = true, "device_waits"_a = true, "device_memory"_a = true, "whole_graphs"_a = false,
-        "timed_scopes"_a = true, "functions"_a = true, "c_calls"_a = true, "call_lines"_a = true,
-        "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX, "include"_a = nb::list(), "exclude"_a = nb::list(),
+        "timed_scopes"_a = true, "functions"_a = true, "garbage"_a = true, "objects"_a = true,
+        "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX,
+        "include"_a = nb::list(), "exclude"_a = nb::list(),
         nb::sig(
             "def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
             "input_shapes: bool = True, flops: bool = True, stacks: bool = True, samples: bool = True, "
             "device_work: bool = True, "
             "device_waits: bool = True, device_memory: bool = True, whole_graphs: bool = False, "
             "timed_scopes: bool = True, functions: "
-            "bool = True, "
+            "bool = True, garbage: bool = True, objects: bool = True, "
             "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
             "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
     module.def(

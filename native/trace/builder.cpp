@@ -14,6 +14,7 @@
 #include "trace/device_rows.h"
 #include "trace/event_filter.h"
 #include "trace/lane_rows.h"
+#include "trace/object_numbers.h"
 #include "trace/pause_rows.h"
 #include "trace/ranges.h"
 #include "trace/row_writer.h"
@@ -50,7 +51,7 @@ public:
           ranges_(filter_, rows_, [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
           samples_(recording.window,
                    {options.wanted.samples, filter_.wants_category(uint8_t(Category::python_function))},
-                   [this](uint32_t name) { return filter_.wants_call(name, 0); }) {}
+                   [this](uint32_t name) { return wants_on_stack(name); }) {}
 
     Trace build() {
         trace_.window_start_ns = rows_.wall(recording_.window.begin);
@@ -66,6 +67,7 @@ public:
         told_.write_gathered();
         needs_sort_ |= write_pauses(recording_, next_made_up_tid_, rows_);
         if (needs_sort_) sort_events(trace_);
+        number_objects(trace_, rows_.names_of_objects());
         if (told_.has_device_work()) tie_device_work();
         told_.finish();
         const double cost_ns =
@@ -82,6 +84,11 @@ private:
         const size_t bytes = records * (column_bytes_per_event + sizeof(Record));
         if (bytes <= recording.memory_limit_bytes / 2) return {};
         return {recording.spill_directory.empty() ? base::temporary_directory() : recording.spill_directory};
+    }
+
+    bool wants_on_stack(uint32_t name) const {
+        return filter_.wants_call(
+            name, record::is_name_of_object(recording_.names(name)) ? record::flag_object : 0);
     }
 
     // Pages of a file are let go of once they are read: the recording is larger than memory then.

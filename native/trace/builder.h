@@ -30,7 +30,9 @@ struct Wanted {
 
 // Of Python calls, where several sessions want different ones.
 struct WantedCalls {
-    bool functions = true;  // else only what the garbage collector did
+    bool functions = true;
+    bool garbage = true;  // runs of the garbage collector
+    bool objects = true;  // calls that are named by object, also those that the rest of this leaves out
     bool builtins = true;
     bool lines = true;
     int64_t shortest_ns = 0;

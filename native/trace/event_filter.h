@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "record/object_name.h"
 #include "record/recording.h"
 #include "trace/builder.h"
 #include "trace/clip.h"
@@ -28,7 +29,8 @@ public:
     bool wants_category(uint8_t category) const { return (options_.wanted.categories >> category & 1) != 0; }
 
     bool wants_call(uint32_t name, uint8_t flags) const {
-        if (!options_.calls.functions && !(flags & record::flag_garbage)) return false;
+        if (is_wanted_object(flags)) return true;
+        if (!(flags & record::flag_garbage ? options_.calls.garbage : options_.calls.functions)) return false;
         if (flags & record::flag_builtin && !options_.calls.builtins) return false;
         return !options_.calls.by_name ||
                wanted_names_.get(name, [&] { return options_.calls.by_name(name); });
@@ -63,7 +65,12 @@ private:
     }
 
     bool wants_call(const record::Record& record) const {
-        return record.end - record.start >= shortest_call_ && wants_call(record.name, record.flags);
+        return (record.end - record.start >= shortest_call_ || is_wanted_object(record.flags)) &&
+               wants_call(record.name, record.flags);
+    }
+
+    bool is_wanted_object(uint8_t flags) const {
+        return options_.calls.objects && flags & record::flag_object;
     }
 
     const BuildOptions& options_;

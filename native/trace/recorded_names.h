@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "record/object_name.h"
 #include "record/recording.h"
 #include "trace/trace.h"
 
@@ -52,7 +54,8 @@ private:
 };
 
 // Python calls are recorded under `path.py(line): name`, and where the qualified name says more it follows
-// behind a separator. That becomes an argument, kept once for all calls of the function.
+// behind a separator. That becomes an argument, kept once for all calls of the function. Those that are named
+// by object keep what they were recorded under until number_objects.
 class CallNames {
 public:
     using CleanMembers = bool (*)(std::string_view text, std::span<const std::string_view> left_out,
@@ -69,8 +72,12 @@ public:
         return cache_.get(recorded, [&] { return read(recording_.names(recorded)); });
     }
 
+    const std::vector<uint32_t>& of_objects() const { return of_objects_; }
+
 private:
     Entry read(std::string_view text) {
+        if (record::is_name_of_object(text))
+            return {of_objects_.emplace_back(trace_.strings.intern(text)), {}};
         const size_t split = std::min(text.find(record::qualified_name_separator), text.size());
         Entry entry{trace_.strings.intern(text.substr(0, split)), {}};
         if (split == text.size()) return entry;
@@ -85,6 +92,7 @@ private:
     CleanMembers clean_members_;
     Trace& trace_;
     IdCache<Entry> cache_;
+    std::vector<uint32_t> of_objects_;
 };
 
 // Annotations are recorded under their domain, a separator and their name. Without a domain they are like

@@ -60,6 +60,7 @@ public:
     void write_payload(size_t row, const record::Record& record, size_t skipped);
 
     uint32_t name(uint32_t recorded) { return names_(recorded); }
+    const std::vector<uint32_t>& names_of_objects() const { return call_names_.of_objects(); }
     int64_t wall(uint64_t ticks) const { return clock_.to_wall_ns(ticks); }
     Trace& trace() { return trace_; }
     // How many events had arguments that are no JSON.

@@ -185,6 +185,8 @@ def stop_session(
     whole_graphs: bool = False,
     timed_scopes: bool = True,
     functions: bool = True,
+    garbage: bool = True,
+    objects: bool = True,
     c_calls: bool = True,
     call_lines: bool = True,
     min_call_ns: int = 0,
@@ -229,10 +231,17 @@ def start_calls(
     python_calls: bool,
     garbage_collection: bool,
     scope_stacks: bool,
+    functions: bool = True,
+    objects: bool = False,
 ) -> None:
     """Record Python calls from now on, or by other rules than before."""
 
 def stop_calls() -> None: ...
+def name_calls_by_object(code: object, kind: str) -> None:
+    """
+    Name calls of this code after the class and number of their first argument, from now on.
+    """
+
 def missed_calls() -> tuple[int, int, int, int]:
     """
     Threads whose hook another tool has taken, threads never seen, threads seen late, calls that ended unseen; all but the first since the process began.

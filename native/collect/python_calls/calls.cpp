@@ -20,7 +20,10 @@ CallRules rules;
 namespace {
 
 bool is_hooked = false;
-CallFilter last_filter;
+// Under which functions were left to themselves for not being wanted, and how the hook was installed.
+WantedFunctions last_wanted;
+bool last_c_calls = false;
+size_t last_named_by_object = 0;
 uint64_t newest_thread_at_start = 0;  // threads are numbered by their interpreter
 
 uint64_t newest_thread() {
@@ -52,6 +55,10 @@ uint32_t name_of(const record::OpenScope& call) {
     return uint32_t(packed(call) >> 32);
 }
 
+bool is_call_on_object(const record::OpenScope& call) {
+    return packed(call) & object_bit;
+}
+
 bool is_builtin_call(const record::OpenScope& call) {
     return packed(call) & uint32_t(record::flag_builtin) << 16;
 }
@@ -59,7 +66,7 @@ bool is_builtin_call(const record::OpenScope& call) {
 std::vector<OpenCall> calls_of(PyThreadState* state, const OpenFrames& open) {
     std::vector<OpenCall> calls;
     for (const OpenFrames::Call& frame : open.frames)
-        calls.push_back({start_of_open_call(state, calls.size()), frame.name, call_meta});
+        calls.push_back({start_of_open_call(state, calls.size()), frame.name, call_meta | frame.meta_bits});
     return calls;
 }
 
@@ -116,6 +123,15 @@ void name_thread(PyThreadState* state, Frame* entering) {
     PyErr_Clear();
 }
 
+bool install(bool c_calls, const WantedFunctions& wanted) {
+    const bool has_other_filter = last_wanted != wanted || last_named_by_object != count_named_by_object();
+    if (!install_hook({c_calls, is_hooked, has_other_filter})) return false;
+    last_wanted = wanted;
+    last_named_by_object = count_named_by_object();
+    last_c_calls = c_calls;
+    return true;
+}
+
 void set_scope_stacks(bool on) {
     if (on)
         record::active.fetch_or(record::active_stacks, std::memory_order_relaxed);
@@ -144,9 +160,9 @@ OpenFrames open_frames(PyThreadState* state, bool includes_current) {
             found.hidden += uint32_t(found.frames.size());
             found.frames.clear();
         }
-        if (word.is_excluded()) continue;
+        if (!word.is_recorded()) continue;
         if (!is_ours)
-            found.frames.push_back({*frame, word.name()});
+            found.frames.push_back({*frame, name_of_call(word, *frame), meta_bits_of(word)});
         else if (found.own_call == 0)
             found.own_call = key_of(*frame);
     }
@@ -195,7 +211,7 @@ void change_stack(record::ThreadBuffer& thread) noexcept {
     thread.own_call = own_call_in(open);
     set_limit(lane, open.frames.size());
     for (const OpenFrames::Call& call : open.frames)
-        record::begin_scope(thread, lane, call.name, resumed_meta);
+        record::begin_scope(thread, lane, call.name, resumed_meta | call.meta_bits);
 }
 
 record::ThreadBuffer* first_event_of_thread(void* entering) noexcept {
@@ -225,7 +241,7 @@ void end_innermost_call(record::ThreadBuffer& thread) noexcept {
 
 void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
     const uint64_t now = base::ticks();
-    if (decision_on(caller).is_excluded() || !is_builtin(callable)) return;
+    if (!decision_on(caller).is_recorded() || !is_builtin(callable)) return;
     if (builtin_name(callable) == own_builtin) return;
     record::ThreadBuffer* thread = calling_thread();
     if (!thread || thread->calls_generation != rules.generation) return;
@@ -237,14 +253,29 @@ void leave_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
                      line);
 }
 
+uint32_t open_object_name(const record::Lane& calls) {
+    for (uint32_t i = calls.depth; i-- > 0;)
+        if (is_call_on_object(calls.entries[i])) return name_of(calls.entries[i]);
+    return 0;
+}
+
+bool name_calls_by_object(PyCodeObject* code, std::string kind) {
+    name_by_object(code, std::move(kind));
+    if (!is_hooked || last_named_by_object == count_named_by_object()) return true;
+    begin_generation();
+    return install(last_c_calls, last_wanted);
+}
+
 bool start_calls(const CallOptions& options) {
-    if (!take_code_slot() || !prepare_names(options.filter)) return false;
+    if (!take_code_slot() || !prepare_names(options.wanted)) return false;
+    if (!is_hooked) forget_objects();
     begin_generation();
     rules.max_depth = options.max_depth;
     rules.started_at = base::ticks();
     rules.least_ticks = rules.started_at - base::ticks_before(rules.started_at, options.min_duration_ns);
     rules.with_calls = options.python_calls;
     rules.with_lines = options.call_lines;
+    rules.with_objects = options.wanted.objects;
     rules.with_greenlets = options.python_calls && has_greenlets();
     watch_garbage_collection(options.garbage_collection);
     set_scope_stacks(options.scope_stacks);
@@ -254,8 +285,7 @@ bool start_calls(const CallOptions& options) {
         return true;
     }
     record_other_threads({true});
-    if (!install_hook({options.c_calls, is_hooked, last_filter != options.filter})) return false;
-    last_filter = options.filter;
+    if (!install(options.c_calls, options.wanted)) return false;
     is_hooked = true;
     find_calls_of_this_thread();
     return true;
@@ -268,6 +298,7 @@ void stop_calls() {
     if (std::exchange(rules.with_greenlets, false)) leave_greenlets();
     watch_garbage_collection(false);
     set_scope_stacks(false);
+    forget_objects();
 }
 
 }  // namespace kinetograph::collect

@@ -11,13 +11,15 @@
 
 #include "base/clock.h"
 #include "collect/python_calls/code_names.h"
+#include "collect/python_calls/object_names.h"
 #include "collect/python_calls/own_calls.h"
+#include "record/object_name.h"
 #include "record/thread_buffer.h"
 
 namespace kinetograph::collect {
 
 struct CallOptions {
-    CallFilter filter;
+    WantedFunctions wanted;
     uint32_t max_depth = UINT32_MAX;
     int64_t min_duration_ns = 0;
     bool c_calls = false;
@@ -36,6 +38,7 @@ struct CallRules {
     bool with_lines = false;
     bool with_calls = false;
     bool with_greenlets = false;
+    bool with_objects = false;  // all calls that are named by object, however brief
 };
 extern CallRules rules;
 
@@ -50,16 +53,21 @@ inline constexpr uint32_t garbage_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_garbage);
 inline constexpr uint32_t builtin_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function, record::flag_builtin);
+inline constexpr uint32_t object_bit = uint32_t(record::flag_object) << 16;
 
 // Begin, or go on, to record as `options` say. False with an exception set.
 bool start_calls(const CallOptions& options);
 void stop_calls();
+
+// As name_by_object, also while calls are recorded. False with an exception set.
+bool name_calls_by_object(PyCodeObject* code, std::string kind);
 
 // The frames of the calls that a thread has open, outermost first, without those we have made ourselves.
 struct OpenFrames {
     struct Call {
         Frame* frame;
         uint32_t name;
+        uint32_t meta_bits;  // beside those that all calls have
     };
     std::vector<Call> frames;
     // Where this moment lies in a call of one of our functions: that function's frame, and the call's.
@@ -95,6 +103,22 @@ inline CodeWord decision_on(PyCodeObject* code) {
     return word.generation() == rules.generation ? word : decide_anew(code);
 }
 
+// Of the frame of a call that is recorded.
+inline uint32_t name_of_call(CodeWord word, const Frame* frame) {
+    const uint32_t of_object = word.is_by_object() ? object_name(frame) : 0;
+    return of_object != 0 ? of_object : word.name_in_stacks();
+}
+inline uint32_t meta_bits_of(CodeWord word) {
+    return word.is_by_object() ? object_bit : 0;
+}
+
+// The name of the innermost call that is named by object; 0 when none is open.
+uint32_t open_object_name(const record::Lane& calls);
+
+inline uint64_t least_ticks_of(CodeWord word) {
+    return word.is_by_object() && rules.with_objects ? 0 : rules.least_ticks;
+}
+
 // `includes_current` as in find_open_calls.
 inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta,
                   bool includes_current) noexcept {
@@ -103,19 +127,20 @@ inline void enter(record::ThreadBuffer& thread, uint32_t name, uint32_t meta,
     record::begin_scope(thread, thread.calls, name, meta);
 }
 
-// The newest call ends, at `now`.
-inline void leave(record::ThreadBuffer& thread, uint32_t name, uint64_t now) noexcept {
+// The newest call, of a function with this word, ends at `now`.
+inline void leave(record::ThreadBuffer& thread, CodeWord word, uint64_t now) noexcept {
     if (thread.calls.depth == 0 && thread.found_depth != 0) [[unlikely]] {
         --thread.found_depth;  // it was hidden
         return;
     }
     const uint32_t line = rules.with_lines ? line_of_caller() : 0;
-    record::end_call(thread, name, now, rules.least_ticks, line);
+    const uint32_t name = word.is_by_object() ? open_object_name(thread.calls) : word.name();
+    record::end_call(thread, name, now, least_ticks_of(word), line);
 }
 
 // Of C functions, called from `caller`.
 inline bool enter_builtin(PyCodeObject* caller, PyObject* callable) noexcept {
-    if (decision_on(caller).is_excluded()) return false;
+    if (!decision_on(caller).is_recorded()) return false;
     if (!is_builtin(callable)) return true;
     record::ThreadBuffer* thread = calling_thread();
     const uint32_t name = builtin_name(callable);

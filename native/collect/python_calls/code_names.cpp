@@ -10,6 +10,7 @@
 
 #include "collect/python_calls/code_extra.h"
 #include "collect/python_calls/keep_error.h"
+#include "collect/python_calls/object_names.h"
 #include "collect/python_names/origins.h"
 #include "collect/python_names/places.h"
 #include "record/recorder.h"
@@ -20,7 +21,7 @@ Py_ssize_t code_slot = -1;
 
 namespace {
 
-CallFilter wanted;
+WantedFunctions wanted;
 NamePlaces places;
 
 // sys.path when it was last read. A program's own folder is put in front of it only as the program begins,
@@ -85,10 +86,13 @@ uint64_t decision_about(const PyCodeObject* code, const Origin& origin) {
     if (is_line_of_pth(code, origin)) return CodeWord::line_of_pth;
     if (is_our_own(origin, places.own_folder))
         return calls_the_program(code) ? CodeWord::way_to_program : CodeWord::own;
-    if (!wanted.wants(origin)) return CodeWord::excluded;
+    const bool passes = wanted.filter.wants(origin);
+    const bool is_by_object = is_named_by_object(code) && (wanted.objects || (wanted.functions && passes));
+    if (!passes && !is_by_object) return CodeWord::excluded;
     const uint32_t name = name_of(code, origin);
     remember_origin(name, origin);
-    return uint64_t(name) << 1;
+    const uint64_t mark = is_by_object ? CodeWord::by_object : wanted.functions ? 0 : CodeWord::only_named;
+    return mark | uint64_t(name) << 1;
 }
 
 const char* last_part(const char* dotted) {
@@ -153,18 +157,21 @@ bool take_code_slot() {
     return false;
 }
 
-bool prepare_names(const CallFilter& filter) {
-    wanted = filter;
+bool prepare_names(const WantedFunctions& functions) {
+    wanted = functions;
     builtin_names.clear();
     recent_names.fill({});
     return read_places();
 }
 
+Origin origin_of(const PyCodeObject* code) {
+    if (!seen_path.is_current()) read_places();
+    return origin_of(text_of(code->co_filename), places.search_path);
+}
+
 CodeWord decide(PyCodeObject* code, uint32_t generation) {
     const KeepError keep;  // an exception may be on its way through the program
-    if (!seen_path.is_current()) read_places();
-    const Origin origin = origin_of(text_of(code->co_filename), places.search_path);
-    const CodeWord word{uint64_t(generation) << 33 | decision_about(code, origin)};
+    const CodeWord word{uint64_t(generation) << 33 | decision_about(code, origin_of(code))};
     // Without memory for the slot it is decided again next time.
     if (set_code_slot(reinterpret_cast<PyObject*>(code), code_slot, reinterpret_cast<void*>(word.bits)) != 0)
         PyErr_Clear();

@@ -13,7 +13,8 @@
 
 namespace kinetograph::collect {
 
-// generation << 33 | name << 1 | excluded
+// generation << 33 | name << 1 | excluded. Whoever reads names on the way of every call takes `excluded` for
+// the whole truth; the words of functions that are named and yet not recorded just so have it set, too.
 struct CodeWord {
     uint64_t bits = 0;
 
@@ -26,10 +27,19 @@ struct CodeWord {
     bool is_way_to_program() const { return lower_half() == way_to_program; }
     // The line of our .pth file: what runs around it is Python, getting ready for the program.
     bool is_line_of_pth() const { return lower_half() == line_of_pth; }
+    // Its calls are recorded under the names of the objects they are made on (object_names.h).
+    bool is_by_object() const { return (bits & by_object) == by_object; }
+    bool is_recorded() const { return !is_excluded() || is_by_object(); }
+    // Stacks show it, whether its calls are recorded or not.
+    bool has_name() const { return !is_excluded() || (bits & only_named) == only_named; }
+    uint32_t name_in_stacks() const { return is_excluded() ? name() & most_names : name(); }
 
     // An excluded function has no name, so the place is free.
     static constexpr uint64_t excluded = 0 << 1 | 1, own = 1 << 1 | 1, way_to_program = 2 << 1 | 1,
                               line_of_pth = 3 << 1 | 1;
+    // With the name between them; nobody has so many names.
+    static constexpr uint64_t only_named = uint64_t(1) << 32 | 1, by_object = only_named | uint64_t(1) << 31;
+    static constexpr uint32_t most_names = (uint32_t(1) << 30) - 1;
 
 private:
     uint64_t lower_half() const { return bits & ((uint64_t(1) << 33) - 1); }
@@ -53,8 +63,18 @@ inline CodeWord word_of(const PyCodeObject* code) {
 // way.
 bool take_code_slot();
 
-// From now on decisions are made with this filter and the sys.path of this moment. False with an exception.
-bool prepare_names(const CallFilter& filter);
+struct WantedFunctions {
+    CallFilter filter;
+    bool functions = true;  // calls of those that the filter wants
+    bool objects = false;   // calls that are named by object, whatever the filter wants
+
+    bool operator==(const WantedFunctions&) const = default;
+};
+
+// From now on decisions are made by this and the sys.path of this moment. False with an exception.
+bool prepare_names(const WantedFunctions& functions);
+
+Origin origin_of(const PyCodeObject* code);
 
 // Decides anew, for this generation.
 CodeWord decide(PyCodeObject* code, uint32_t generation);

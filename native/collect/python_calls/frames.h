@@ -65,6 +65,12 @@ inline Frame* outermost_frame(PyThreadState* state) {
     return outermost;
 }
 
+// What the function was called on, for a method; nullptr when it has been deleted, or there is none.
+inline PyObject* first_argument(const Frame* frame) {
+    PyObject* first = code_of(frame)->co_argcount > 0 ? frame->localsplus[0] : nullptr;
+    return first && PyCell_Check(first) ? PyCell_GET(first) : first;
+}
+
 inline int line_of(const Frame* frame) {
     PyCodeObject* code = code_of(frame);
     const auto offset = instruction_of(frame) - _PyCode_CODE(code);

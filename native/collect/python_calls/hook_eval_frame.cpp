@@ -104,13 +104,13 @@ void catch_up(record::ThreadBuffer& thread, PyThreadState* state) {
 }
 
 // The frame is off the interpreter's stack already, and an exception may be on its way.
-void end(uint32_t name, uint64_t now) {
+void end(uint32_t name, uint64_t now, uint64_t least_ticks) {
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     // Whoever looks for open calls under new rules does not find this one any more.
     if (thread->calls_generation != 0) {
         const uint32_t line = rules.with_lines ? line_now(PyThreadState_Get()) : 0;
-        record::end_call(*thread, name, now, rules.least_ticks, line);
+        record::end_call(*thread, name, now, least_ticks, line);
     }
     if (thread->calls_generation != rules.generation) [[unlikely]]
         return find_calls_of(*thread);
@@ -121,7 +121,7 @@ void end(uint32_t name, uint64_t now) {
 
 // Installed anew meanwhile, or given way to the profile hook: then the end was seen, or is not ours to see.
 [[gnu::noinline]] void end_unless_seen(CodeWord word, uint64_t now) {
-    if (installation != 0 && word.generation() >= first_generation) end(word.name(), now);
+    if (installation != 0 && word.generation() >= first_generation) end(word.name(), now, rules.least_ticks);
 }
 
 // Nobody records, or not this thread. Somebody may have kept our pointer and put it back: then nobody would
@@ -159,8 +159,23 @@ bool is_own_call(const record::ThreadBuffer& thread, PyThreadState* state) {
     return result;
 }
 
-[[gnu::noinline]] PyObject* evaluate_unwanted(CodeWord word, PyThreadState* state, Frame* frame,
+[[gnu::noinline]] PyObject* evaluate_on_object(CodeWord word, PyThreadState* state, Frame* frame,
+                                               int is_throwing) {
+    record::ThreadBuffer& thread = *record::current_thread;
+    if (!is_call(state, frame)) return next(state, frame, is_throwing);
+    if (is_own_call(thread, state)) return evaluate_own(key_of(frame), state, frame, is_throwing);
+    const uint32_t name = name_of_call(word, frame);
+    record::begin_scope(thread, thread.calls, name, meta_of(frame) | object_bit);
+    PyObject* result = next(state, frame, is_throwing);
+    const uint64_t now = base::ticks();
+    if (installation != 0 && word.generation() >= first_generation) end(name, now, least_ticks_of(word));
+    return result;
+}
+
+// Whatever is not recorded as nearly all calls are.
+[[gnu::noinline]] PyObject* evaluate_excluded(CodeWord word, PyThreadState* state, Frame* frame,
                                               int is_throwing) {
+    if (word.is_by_object()) return evaluate_on_object(word, state, frame, is_throwing);
     if (word.is_own()) return evaluate_own(key_of(frame), state, frame, is_throwing);
     if (word.is_way_to_program()) return evaluate_own(0, state, frame, is_throwing);
     return next(state, frame, is_throwing);
@@ -176,7 +191,7 @@ bool is_own_call(const record::ThreadBuffer& thread, PyThreadState* state) {
     }
     const CodeWord word = decision_on(code_of(frame));
     catch_up(*thread, state);
-    if (word.is_excluded()) return evaluate_unwanted(word, state, frame, is_throwing);
+    if (word.is_excluded()) return evaluate_excluded(word, state, frame, is_throwing);
     if (!is_call(state, frame)) return next(state, frame, is_throwing);
     if (is_own_call(*thread, state)) [[unlikely]]
         return evaluate_own(key_of(frame), state, frame, is_throwing);

@@ -59,27 +59,27 @@ record::ThreadBuffer* known_thread(bool includes_current) {
 // Any event at all, of any code. False where calls of it are not wanted.
 [[gnu::noinline]] bool begin_carefully(PyCodeObject* code, uint32_t meta) noexcept {
     const CodeWord word = decision_on(code);
-    if (word.is_excluded() && !is_ours(word)) return false;
+    if (!word.is_recorded() && !is_ours(word)) return false;
     record::ThreadBuffer* thread = known_thread(false);
     if (!thread) return true;
     PyThreadState* state = PyThreadState_Get();
     if (is_ours(word))
         begin_own(*thread, word, state);
     else if (!is_in_own_call(*thread, state))
-        enter(*thread, word.name(), meta, false);
+        enter(*thread, name_of_call(word, innermost_frame(state)), meta | meta_bits_of(word), false);
     return true;
 }
 
 [[gnu::noinline]] bool end_carefully(PyCodeObject* code, uint64_t now) noexcept {
     const CodeWord word = decision_on(code);
-    if (word.is_excluded() && !is_ours(word)) return false;
+    if (!word.is_recorded() && !is_ours(word)) return false;
     record::ThreadBuffer* thread = known_thread(true);
     if (!thread) return true;
     PyThreadState* state = PyThreadState_Get();
     if (is_ours(word))
         end_own(*thread, word, state);
     else if (!is_in_own_call(*thread, state))
-        leave(*thread, word.name(), now);
+        leave(*thread, word, now);
     return true;
 }
 

@@ -61,19 +61,19 @@ void meet_new_threads(uint64_t newest);
 // The frame that begins, or ends, is the newest one.
 void enter_call(PyCodeObject* code, uint32_t meta) noexcept {
     const CodeWord word = decision_on(code);
-    if (word.is_excluded()) return;
+    if (!word.is_recorded()) return;
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     PyThreadState* state = PyThreadState_Get();
     Frame* frame = newest_frame(state);
     if (!begins_own_call(*thread, state, frame, frame->previous)) [[likely]]
-        enter(*thread, word.name(), meta, false);
+        enter(*thread, name_of_call(word, frame), meta | meta_bits_of(word), false);
 }
 
 void leave_call(PyCodeObject* code) noexcept {
     const uint64_t now = base::ticks();
     const CodeWord word = decision_on(code);
-    if (word.is_excluded()) return;
+    if (!word.is_recorded()) return;
     record::ThreadBuffer* thread = calling_thread();
     if (!thread) return;
     if (thread->calls_generation != rules.generation) [[unlikely]]
@@ -82,7 +82,7 @@ void leave_call(PyCodeObject* code) noexcept {
         PyThreadState* state = PyThreadState_Get();
         if (ends_own_call(*thread, state, newest_frame(state))) return;
     }
-    leave(*thread, word.name(), now);
+    leave(*thread, word, now);
 }
 
 void see(Frame* frame, int what, PyObject* callable) {

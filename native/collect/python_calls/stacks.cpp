@@ -40,7 +40,7 @@ void read_frames() {
     now.clear();
     for (Frame* frame = innermost_frame(PyThreadState_Get()); frame; frame = caller_of(frame)) {
         const CodeWord word = decision_on(code_of(frame));
-        if (!word.is_excluded()) now.push_back(word.name());
+        if (word.has_name()) now.push_back(word.name_in_stacks());
     }
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from kinetograph import _native
 from kinetograph.errors import NotAvailable, UsageError
 from kinetograph.session.activity import ActivityType
-from kinetograph.session.config import ProfilerConfig
+from kinetograph.session.config import ExperimentalConfig, ProfilerConfig
 from kinetograph.session.cuda_library import why_missing
 from kinetograph.session.state import ProfilerState
 
@@ -35,10 +35,6 @@ _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
     ActivityType.PRIVATEUSE1: "custom devices come with register_backend",
 }
 
-_MISSING_OPTIONS: Mapping[str, str] = {
-    "with_modules": "module hierarchies come with a later part",
-}
-
 _MISSING_EXPERIMENTS: Mapping[str, str] = {
     "performance_events": "CPU performance counters come with a later part",
     "adjust_profiler_step": "fitting ProfilerStep spans to Python calls comes with the call collector",
@@ -58,8 +54,7 @@ def require_available(config: ProfilerConfig, activities: Iterable[ActivityType]
         reason = _MISSING_ACTIVITIES.get(activity)
         _refuse(f"ActivityType.{activity.name}", reason, "ask for kg.supported_activities() only")
     _require_device_for_metrics(config, activities)
-    _refuse_switched_on(config, _MISSING_OPTIONS)
-    _refuse_switched_on(config.experimental_config, _MISSING_EXPERIMENTS)
+    _refuse_switched_on(config.experimental_config)
 
 
 def _why_missing(state: ProfilerState) -> str | None:
@@ -100,8 +95,8 @@ def shortfalls(config: ProfilerConfig) -> tuple[str, ...]:
     )
 
 
-def _refuse_switched_on(options: object, missing: Mapping[str, str]) -> None:
-    for name, reason in missing.items():
+def _refuse_switched_on(options: ExperimentalConfig) -> None:
+    for name, reason in _MISSING_EXPERIMENTS.items():
         if getattr(options, name):
             _refuse(name, reason, f"leave {name} off")
 

@@ -80,27 +80,32 @@ class CallOptions(Value):
 class Use:
     """What one session wants of the collectors while it runs."""
 
-    def __init__(self, calls: CallOptions | None, garbage_collection: bool, scope_stacks: bool) -> None:
+    def __init__(
+        self, calls: CallOptions | None, garbage_collection: bool, scope_stacks: bool, modules: bool
+    ) -> None:
         self.calls = calls
         self.garbage_collection = garbage_collection
         self.scope_stacks = scope_stacks
+        self.modules = modules
         self.process = os.getpid()
         self.traces = calls is not None and calls.mode == "trace"
         self.samples = calls is not None and calls.mode == "sample"
+        self.hooks = self.traces or modules
+        """Whether it needs to be told of calls, be it of modules alone."""
         self._counts_before = _native.sample_counts()
         self._missed_before = _native.missed_calls()
         self._missed = self._missed_before
 
     def look_around(self) -> None:
         """Before the session stops: what this thread knows of the others, which may have recorded nothing."""
-        if self.traces or self.samples:
-            _native.record_other_threads(self.traces)
-        if self.traces:
+        if self.hooks or self.samples:
+            _native.record_other_threads(self.hooks)
+        if self.hooks:
             self._missed = _native.missed_calls()
 
     def notes(self) -> Iterator[tuple[str, str]]:
         """What was lost, and what sampling cost, as kinds and texts of notes."""
-        if self.traces:
+        if self.hooks:
             yield from self._notes_on_tracing()
         if self.samples:
             yield from self._notes_on_sampling()
@@ -152,11 +157,16 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release)
 
 
-def record_calls(calls: CallOptions | None, *, garbage_collection: bool, scope_stacks: bool) -> Use | None:
-    """Begin to record for one session; None if it wants nothing. `release_calls` ends it."""
-    if calls is None and not garbage_collection and not scope_stacks:
+def record_calls(
+    calls: CallOptions | None, *, garbage_collection: bool, scope_stacks: bool, modules: bool = False
+) -> Use | None:
+    """Begin to record for one session; None if it wants nothing. `release_calls` ends it.
+
+    `modules` are calls that are named by object (`_native.name_calls_by_object`): all of them, and no others.
+    """
+    if calls is None and not garbage_collection and not scope_stacks and not modules:
         return None
-    use = Use(calls, garbage_collection, scope_stacks)
+    use = Use(calls, garbage_collection, scope_stacks, modules)
     with _lock:
         _uses.append(use)
         try:
@@ -176,7 +186,7 @@ def release_calls(use: Use | None) -> None:
 
 def _apply(change: Use) -> None:
     """Let each collector that a use came to, or went from, do what all uses together want."""
-    if change.traces or change.garbage_collection or change.scope_stacks:
+    if change.hooks or change.garbage_collection or change.scope_stacks:
         _trace()
     if change.samples:
         _sample()
@@ -200,7 +210,7 @@ def _sample() -> None:
 
 def _trace() -> None:
     wanted = [use.calls for use in _uses if use.calls is not None and use.traces]
-    if not wanted and not any(use.garbage_collection or use.scope_stacks for use in _uses):
+    if not wanted and not any(use.garbage_collection or use.scope_stacks or use.modules for use in _uses):
         _native.stop_calls()
         return
     try:
@@ -210,16 +220,23 @@ def _trace() -> None:
 
 
 def _start_tracing(wanted: list[CallOptions]) -> None:
+    modules = any(use.modules for use in _uses)
+    # Whoever wants modules alone wants them wherever they are called.
+    has_depth = all(use.traces for use in _uses if use.hooks)
     _native.start_calls(
         include=_together(options.include for options in wanted),
         exclude=_in_all([options.exclude for options in wanted]),
-        max_depth=max((options.max_depth or _ANY_DEPTH for options in wanted), default=_ANY_DEPTH),
+        max_depth=max(options.max_depth or _ANY_DEPTH for options in wanted)
+        if wanted and has_depth
+        else _ANY_DEPTH,
         min_duration_ns=min((options.min_duration_ns for options in wanted), default=0),
         c_calls=any(options.c_calls for options in wanted),
         call_lines=any(options.call_lines for options in wanted),
-        python_calls=bool(wanted),
+        python_calls=bool(wanted) or modules,
         garbage_collection=any(use.garbage_collection for use in _uses),
         scope_stacks=any(use.scope_stacks for use in _uses),
+        functions=bool(wanted),
+        objects=modules,
     )
 
 

@@ -71,6 +71,12 @@ class ProfilerConfig(Value):
         return calls if calls is not None and calls.mode != "off" else None
 
     @property
+    def names_modules(self) -> bool:
+        """Whether calls of modules are recorded, be it among all others."""
+        calls = self.wanted_calls
+        return self.with_modules or (calls is not None and calls.mode == "trace")
+
+    @property
     def wants_scope_stacks(self) -> bool:
         """Whether scopes carry their stack themselves, for want of the calls around them."""
         calls = self.wanted_calls

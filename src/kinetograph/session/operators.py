@@ -1,4 +1,4 @@
-"""Whether a session records the operators of a framework, and how."""
+"""Whether a session records the operators and modules of a framework, and how."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class Operators:
         self._config = config
         self._use: OperatorUse | None = None
         self._note = ""
+        self._has_modules = False
         self._is_asked_for = "torch" in (config.frameworks or ())
         is_taken = config.frameworks is None
         self._is_wanted = ActivityType.CPU in activities and (self._is_asked_for or is_taken)
@@ -44,10 +45,20 @@ class Operators:
         torch = imported_torch() if self._is_asked_for else _torch_of_the_program()
         if torch is None:
             return
+        self._see_modules(torch)
         try:
             self._use = _torch_use(torch, config)
         except Exception as error:
             self._go_on_without(error)
+
+    def _see_modules(self, torch: Any) -> None:
+        if not self._config.names_modules:
+            return
+        load_torch_side()
+        from kinetograph.frameworks.torch.modules import name_modules
+
+        name_modules(torch)
+        self._has_modules = True
 
     def start(self) -> None:
         if self._use is None:
@@ -78,6 +89,7 @@ class Operators:
     def _attach(self, torch: Any, around: Callable[[], AbstractContextManager[object]]) -> None:
         if self._use is not None:
             return
+        self._see_modules(torch)
         try:
             with nullcontext() if _is_built(torch) else around():
                 self._use = _torch_use(torch, self._config, may_build=True)
@@ -90,6 +102,8 @@ class Operators:
             self._use.release()
 
     def notes(self) -> Iterator[tuple[str, str]]:
+        if self._config.with_modules and not self._has_modules:
+            yield "partial", "with_modules: modules are those of torch, which the program had not imported"
         if self._note:
             yield "torch", self._note
         elif self._use is None and self._config.with_flops:
@@ -108,6 +122,7 @@ def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -
         shapes=config.report_input_shapes,
         flops=config.with_flops,
         overload_names=config.experimental_config.capture_overload_names,
+        modules=config.with_modules,
         may_build=may_build,
     )
 

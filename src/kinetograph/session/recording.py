@@ -221,6 +221,8 @@ class Session:
             whole_graphs=self._config.experimental_config.cuda_graphs == "launches",
             timed_scopes=self._cuda is not None and self._cuda.times_scopes,
             functions=self._calls is not None and (self._calls.traces or self._calls.samples),
+            garbage=self._calls is not None and self._calls.garbage_collection,
+            objects=self._config.with_modules,
             c_calls=calls.c_calls,
             call_lines=calls.call_lines,
             min_call_ns=calls.min_duration_ns,
@@ -275,6 +277,7 @@ class Session:
                 calls,
                 garbage_collection=garbage_collection,
                 scope_stacks=self._config.wants_scope_stacks,
+                modules=self._config.with_modules,
             )
         except BaseException:
             self.discard()
@@ -283,7 +286,7 @@ class Session:
     @property
     def _wants_call_events(self) -> bool:
         use = self._calls
-        return use is not None and (use.traces or use.garbage_collection)
+        return use is not None and (use.hooks or use.garbage_collection)
 
     @property
     def _wants_samples(self) -> bool:

@@ -223,12 +223,20 @@ class EventRow:
 
     @property
     def module_hierarchy(self) -> list[str]:
+        """The modules this happened in, outermost first: as TorchScript told, else whose calls are around."""
         hierarchy = self.args.get("Module Hierarchy")
-        return (
-            hierarchy.split(".")
-            if hierarchy and isinstance(hierarchy, str)
-            else self._list("Module Hierarchy")
-        )
+        if hierarchy and isinstance(hierarchy, str):
+            return hierarchy.split(".")
+        return self._list("Module Hierarchy") or self._modules_around()
+
+    def _modules_around(self) -> list[str]:
+        modules = []
+        event = self.parent
+        while event is not None:
+            if "Python module id" in event.args:
+                modules.append(event.name.partition(": ")[2])
+            event = event.parent
+        return modules[::-1]
 
     @property
     def has_backend(self) -> bool:

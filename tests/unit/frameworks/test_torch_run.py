@@ -83,3 +83,25 @@ def test_a_module_is_told_of_once_and_imported_as_ever(
     assert sys.meta_path == before
     assert vars(brings_news.__loader__).keys() == vars(json.__loader__).keys()
     monkeypatch.delitem(sys.modules, "brings_news")
+
+
+MODULES = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+model(torch.ones(1, 2))
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--no-calls", "--with-modules")])
+def test_modules_are_named_once_torch_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
+    trace = ran(tmp_path, MODULES, *options)
+    calls = [event for event in trace.events if event.is_python_function]
+    modules = [event for event in calls if event.name.startswith("nn.Module: ")]
+    assert [event.name for event in modules if event.module_hierarchy[:1] == ["Sequential_0"]] == [
+        "nn.Module: Linear_0",
+        "nn.Module: ReLU_0",
+    ], trace.notes
+    assert (len(calls) > len(modules)) == (not options)

@@ -63,12 +63,6 @@ def test_devices_asked_for_by_name_are_refused(activity: ActivityType) -> None:
         require_available(ProfilerConfig(), CPU | {activity})
 
 
-@pytest.mark.parametrize("option", ["with_modules"])
-def test_options_of_later_parts_are_refused(option: str) -> None:
-    with pytest.raises(NotAvailable, match=f"{option} is not available here"):
-        require_available(ProfilerConfig(**{option: True}), CPU)  # type: ignore[arg-type]
-
-
 def test_experimental_options_are_refused_when_they_would_give_nothing() -> None:
     counters = ExperimentalConfig(performance_events=["cycles"])
     with pytest.raises(NotAvailable, match="performance_events"):

@@ -349,7 +349,7 @@ def test_the_profiler_attribute_is_the_cycle() -> None:
 # ---- options
 
 
-@pytest.mark.parametrize("option", ["profile_memory", "with_modules"])
+@pytest.mark.parametrize("option", ["profile_memory"])
 def test_options_of_later_parts_say_what_is_missing(option: str) -> None:
     with pytest.raises(kg.NotAvailable, match=f"{option} is not available here: .* come with"):
         kg.profile(activities=["cpu"], **{option: True})  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from kinetograph.frameworks.torch.build import built_library, is_built
 __all__ = ["OperatorUse", "is_observing", "loaded_observer"]
 
 # As `Wants` of observer/inputs.h.
-_SHAPES, _FLOPS, _OVERLOADS = 1, 2, 4
+_SHAPES, _FLOPS, _OVERLOADS, _MODULES = 1, 2, 4, 8
 
 _uses: list[OperatorUse] = []
 _failure: NotAvailable | None = None
@@ -39,9 +39,11 @@ class OperatorUse:
         shapes: bool = False,
         flops: bool = False,
         overload_names: bool = False,
+        modules: bool = False,
         may_build: bool = False,
     ) -> None:
         self.wants = _SHAPES * (shapes or flops) | _FLOPS * flops | _OVERLOADS * overload_names
+        self.wants |= _MODULES * modules
         self.process = os.getpid()
         self.torch = torch
         _connect(torch, may_build or not _native.is_recording())

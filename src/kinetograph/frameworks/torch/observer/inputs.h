@@ -29,7 +29,7 @@ namespace kinetograph::torch_observer {
 namespace profiler = torch::profiler::impl;
 
 // What sessions ask for.
-enum Wants : uint32_t { wants_shapes = 1, wants_flops = 2, wants_overloads = 4 };
+enum Wants : uint32_t { wants_shapes = 1, wants_flops = 2, wants_overloads = 4, wants_modules = 8 };
 
 inline bool tells_sizes(const at::Tensor& tensor) {
     return tensor.defined() && !tensor.is_nested() &&

@@ -18,6 +18,10 @@
 #include "names.h"
 #include "recorder.h"
 
+namespace torch::jit {
+TORCH_API std::vector<std::string> currentModuleHierarchy();  // of a header that would bring all of JIT along
+}
+
 namespace kinetograph::torch_observer {
 
 namespace {
@@ -136,8 +140,15 @@ void add_keywords(std::string& members, const at::RecordFunction& function) {
             add_member(members, key, profiler::ivalueToStr(value, value.isString()));
 }
 
+// Of modules in TorchScript, which no Python calls.
+void add_modules(std::string& members) {
+    const std::vector<std::string> modules = torch::jit::currentModuleHierarchy();
+    if (!modules.empty()) add_member(members, "Module Hierarchy", profiler::stacksToStr(modules, "."));
+}
+
 uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t wanted) {
     std::string members;
+    if (wanted & wants_modules) add_modules(members);
     if (wanted & wants_overloads && *function.overload_name() != '\0')
         add_member(members, "Overload name", '"' + std::string(function.overload_name()) + '"');
     if (function.isNcclMeta())
