@@ -90,6 +90,8 @@ class Operators:
             self._use.release()
 
     def notes(self) -> Iterator[tuple[str, str]]:
+        if self._use is not None:
+            yield from (("torch", sentence) for sentence in self._use.notes())
         if self._note:
             yield "torch", self._note
         elif self._use is None and self._config.with_flops:
