@@ -12,7 +12,6 @@ __all__ = [
     "ExecutionTraceObserver",
     "Later",
     "ondemand",
-    "patch_torch",
     "register_backend",
     "start_agent",
 ]
@@ -47,7 +46,6 @@ register_backend = Later(
     instead="kg.report_event records spans of other devices today",
 )
 ExecutionTraceObserver = Later("ExecutionTraceObserver", "execution traces come with the torch part")
-patch_torch = Later("patch_torch", "recording of torch operators comes with the torch part")
 
 start_agent = Later("start_agent", "the agent comes with the on-demand part")
 ondemand = Later(

@@ -66,7 +66,7 @@ def load_emission_side() -> None:
 def load_torch_side() -> None:
     """The same for what only programs need that use PyTorch."""
     with _loading:
-        from kinetograph.frameworks.torch import build, emitted, operators  # noqa: F401
+        from kinetograph.frameworks.torch import build, emitted, operators, patches  # noqa: F401
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:
