@@ -101,8 +101,13 @@ Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcep
 
 namespace {
 
+// What is open on a line that no context has used yet was begun by native code, which runs this one.
+bool can_take(const Lane& lane) {
+    return lane.depth == 0 || lane.context == 0;
+}
+
 Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) {
-    Lane* lane = thread.lanes.front()->depth == 0 ? thread.lanes.front().get() : idle_lane(thread);
+    Lane* lane = can_take(*thread.lanes.front()) ? thread.lanes.front().get() : idle_lane(thread);
     if (!lane) lane = Recorder::instance().add_lane(thread);
     thread.lane_by_context[context] = lane;
     lane->context = context;

@@ -36,7 +36,6 @@ from kinetograph.session.execution_trace import ExecutionTraceObserver
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.later import (
     ondemand,
-    patch_torch,
     register_backend,
     start_agent,
 )
@@ -53,6 +52,7 @@ from kinetograph.session.observer import (
     add_thread_local_callback,
     remove_callback,
 )
+from kinetograph.session.patching import patch_torch, unpatch_torch
 from kinetograph.session.profile import profile
 from kinetograph.session.report import report_event, report_memory_usage
 from kinetograph.session.result import ProfilerResult
@@ -124,4 +124,5 @@ __all__ = [
     "start_agent",
     "supported_activities",
     "tensorboard_trace_handler",
+    "unpatch_torch",
 ]

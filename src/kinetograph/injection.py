@@ -20,6 +20,7 @@ __all__ = [
     "NVTX",
     "Interface",
     "install",
+    "is_client",
     "is_installed",
     "library",
     "missed",
@@ -131,6 +132,11 @@ def _nccl_rests() -> bool:
         return distributed is not None and not (distributed.is_available() and distributed.is_initialized())
     except Exception:  # it is being imported
         return True
+
+
+def is_client(interface: Interface, name: str) -> bool:
+    """Whether a library of that name annotates through us; one that asked too early does not."""
+    return is_installed(interface) and _has_come(name)
 
 
 def _has_come(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from pathlib import Path
 
 import kinetograph as kg
@@ -53,6 +54,26 @@ def test_native_scopes_nest_with_those_of_python() -> None:
         ("native", "outer"),
         ("inner", "native"),
     ]
+
+
+def test_the_first_scope_of_a_thread_lies_in_what_native_code_began_there() -> None:
+    table = table_for(_native.RECORD_ABI)
+    assert table is not None
+    name = table.intern(b"native", 6)
+
+    def work() -> None:
+        table.begin(name, CPU_OP, FUNCTION)
+        with kg.scope("inner"):
+            pass
+        table.end(name)
+
+    with kg.profile() as profile:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    (inner,) = (event for event in profile.events() if event.name == "inner")
+    assert inner.parent is not None
+    assert inner.parent.name == "native"
 
 
 def test_the_flag_tells_whether_anything_listens() -> None:

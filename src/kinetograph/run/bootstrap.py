@@ -16,6 +16,7 @@ from kinetograph import _native
 from kinetograph.run.command import program_folder, split_interpreter_arguments
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.settings import RunSettings
+from kinetograph.session.patching import patch_torch
 from kinetograph.session.recording import Session
 
 __all__ = ["start", "unrecorded_fork"]
@@ -72,6 +73,7 @@ def _begin(name: str) -> None:
         _native.set_process_name(name)
         _session = Session.start(_settings.config(_directory.path), _settings.activities)
         _session.follow_imports()
+        patch_torch()
     except Exception as error:
         _session = None
         _leave_reason(error)

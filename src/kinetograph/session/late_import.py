@@ -25,16 +25,18 @@ class AfterImport:
     Whatever goes wrong in `then` is not the program's.
     """
 
-    def __init__(self, name: str, then: Callable[[ModuleType], object]) -> None:
+    def __init__(self, name: str, then: Callable[[ModuleType], object], purpose: str = "record") -> None:
         self.name = name
+        self.purpose = purpose
         self._then = then
         # Other finders ask all the others, too: in this thread we are asking already.
         self._asking = threading.local()
 
     def install(self) -> None:
-        """In place of one for the same module, such as that of the parent in a forked child."""
+        """In place of one for the same, such as that of the parent in a forked child."""
+        mine = (self.name, self.purpose)
         for finder in list(sys.meta_path):
-            if isinstance(finder, AfterImport) and finder.name == self.name:
+            if isinstance(finder, AfterImport) and (finder.name, finder.purpose) == mine:
                 finder.remove()
         sys.meta_path.insert(0, self)
 

@@ -11,7 +11,6 @@ from kinetograph.hints import NoReturn
 __all__ = [
     "Later",
     "ondemand",
-    "patch_torch",
     "register_backend",
     "start_agent",
 ]
@@ -45,7 +44,6 @@ register_backend = Later(
     "activity profilers written in Python come with the backend part",
     instead="kg.report_event records spans of other devices today",
 )
-patch_torch = Later("patch_torch", "recording of torch operators comes with the torch part")
 
 start_agent = Later("start_agent", "the agent comes with the on-demand part")
 ondemand = Later(

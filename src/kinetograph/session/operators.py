@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from kinetograph.frameworks.torch.emitted import EmittedOperators
     from kinetograph.frameworks.torch.operators import OperatorUse
     from kinetograph.session.config import ProfilerConfig
 
@@ -34,7 +35,7 @@ class Operators:
 
     def __init__(self, config: ProfilerConfig, activities: Set[ActivityType]) -> None:
         self._config = config
-        self._use: OperatorUse | None = None
+        self._use: OperatorUse | EmittedOperators | None = None
         self._note = ""
         self._has_modules = False
         self._is_asked_for = "torch" in (config.frameworks or ())
@@ -49,7 +50,7 @@ class Operators:
         try:
             self._use = _torch_use(torch, config)
         except Exception as error:
-            self._go_on_without(error)
+            self._go_on_without(error, torch)
 
     def _see_modules(self, torch: Any) -> None:
         if not self._config.names_modules:
@@ -68,13 +69,22 @@ class Operators:
         except Exception as error:
             self._go_on_without(error)
 
-    def _go_on_without(self, error: Exception) -> None:
-        """Whatever is wrong with them, unless they were asked for by name."""
+    def _go_on_without(self, error: Exception, torch: Any = None) -> None:
+        """Whatever is wrong with them, unless they were asked for by name.
+
+        Torch itself may still tell their names.
+        """
         self._use = None
         if self._is_asked_for:
             raise error
-        what = str(error) if isinstance(error, NotAvailable) else f"{type(error).__name__}: {error}"
-        self._note = f"operators of torch are not recorded: {what}"
+        self._note = f"operators of torch are not recorded: {_told(error)}"
+        if torch is None:
+            return
+        try:
+            self._use = _emitted_use(torch, _told(error).partition("\n")[0])
+            self._note = ""
+        except Exception as other:
+            self._note += f"\nnor do their names come by ITT: {_told(other)}"
 
     def follow_imports(self, around: Callable[[], AbstractContextManager[object]]) -> None:
         """For a session that begins before the program does: record torch once it has been imported.
@@ -90,11 +100,11 @@ class Operators:
         if self._use is not None:
             return
         self._see_modules(torch)
-        try:
-            with nullcontext() if _is_built(torch) else around():
+        with nullcontext() if _is_built(torch) else around():
+            try:
                 self._use = _torch_use(torch, self._config, may_build=True)
-        except Exception as error:
-            self._go_on_without(error)
+            except Exception as error:
+                self._go_on_without(error, torch)
         self.start()
 
     def release(self) -> None:
@@ -104,6 +114,8 @@ class Operators:
     def notes(self) -> Iterator[tuple[str, str]]:
         if self._config.with_modules and not self._has_modules:
             yield "partial", "with_modules: modules are those of torch, which the program had not imported"
+        if self._use is not None:
+            yield from (("torch", sentence) for sentence in self._use.notes())
         if self._note:
             yield "torch", self._note
         elif self._use is None and self._config.with_flops:
@@ -125,6 +137,17 @@ def _torch_use(torch: Any, config: ProfilerConfig, *, may_build: bool = False) -
         modules=config.with_modules,
         may_build=may_build,
     )
+
+
+def _emitted_use(torch: Any, because: str) -> EmittedOperators:
+    load_torch_side()
+    from kinetograph.frameworks.torch.emitted import EmittedOperators
+
+    return EmittedOperators(torch, because)
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, NotAvailable) else f"{type(error).__name__}: {error}"
 
 
 def _is_built(torch: Any) -> bool:

@@ -72,7 +72,7 @@ def load_torch_side() -> None:
     """The same for what only programs need that use PyTorch."""
     with _loading:
         from kinetograph.export import execution_trace  # noqa: F401
-        from kinetograph.frameworks.torch import build, modules, operators  # noqa: F401
+        from kinetograph.frameworks.torch import build, emitted, modules, operators, patches  # noqa: F401
         from kinetograph.frameworks.torch import execution_trace as nodes  # noqa: F401
 
 

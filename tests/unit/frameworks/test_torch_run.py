@@ -59,13 +59,17 @@ def test_a_program_without_torch_is_left_alone(tmp_path: Path) -> None:
     assert not any(note.kind == "torch" for note in trace.notes)
 
 
-def test_without_a_compiler_the_trace_says_why_there_are_no_operators(
+def test_without_a_compiler_operators_have_names_and_the_trace_says_why_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", "no-such-compiler")
     trace = ran(tmp_path, "import torch\ntorch.ones(2)", "--no-calls")
-    assert any("no C++ compiler was found" in note.text for note in trace.notes if note.kind == "torch")
+    operators = [event.name for event in trace.events if event.category == "cpu_op"]
+    assert operators == ["aten::ones", "aten::empty", "aten::fill_"]
+    (note,) = (note.text for note in trace.notes if note.kind == "torch")
+    assert "names and nesting only" in note
+    assert "no C++ compiler was found" in note
 
 
 def test_a_module_is_told_of_once_and_imported_as_ever(

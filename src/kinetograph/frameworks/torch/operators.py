@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from kinetograph import _native
 from kinetograph.errors import NotAvailable
 from kinetograph.frameworks.torch.build import built_library, is_built
+from kinetograph.frameworks.torch.ranges import Ranges
 
 __all__ = ["OperatorUse", "is_observing", "loaded_observer"]
 
@@ -22,6 +24,7 @@ _failure: NotAvailable | None = None
 # One that a signal handler of the same thread may take again; held across a fork, so a child can take it.
 _lock = threading.RLock()
 _library: ctypes.CDLL | None = None
+_ranges: Ranges | None = None
 
 
 class OperatorUse:
@@ -64,6 +67,11 @@ class OperatorUse:
             if self in _uses:
                 _uses.remove(self)
                 _observe(self.torch)
+
+    def notes(self) -> Iterator[str]:
+        """What this torch does not tell."""
+        if _ranges is not None and _ranges.missing:
+            yield _ranges.missing
 
 
 def loaded_observer(torch: Any) -> ctypes.CDLL:
@@ -140,6 +148,17 @@ def _observe(torch: Any) -> None:
     # Parts of torch that could tell more look at this.
     profiler = torch.autograd.profiler
     profiler._is_profiler_enabled = bool(_uses) or bool(torch._C._autograd._profiler_enabled())
+    _take_ranges(torch, wanted)
+
+
+def _take_ranges(torch: Any, wanted: int) -> None:
+    global _ranges
+    if _ranges is None:
+        _ranges = Ranges(torch)
+    if _uses:
+        _ranges.install(with_inputs=bool(wanted & _SHAPES))
+    else:
+        _ranges.remove()
 
 
 def _leave_parent() -> None:

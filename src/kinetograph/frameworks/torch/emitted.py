@@ -1,0 +1,169 @@
+"""Operators of torch by ITT, where the observer cannot be built: their names and how they nest, no more.
+
+Torch can send every operator of a thread to a collector of ITT, and ours may be one. Which it is was decided
+when torch was imported. Threads that autograd uses for a backward pass take over what is on in the thread
+that asked for it; others do not.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from kinetograph import injection
+from kinetograph.errors import NotAvailable
+
+__all__ = ["EmittedOperators", "is_emitting"]
+
+# Functions of torch.autograd.profiler that begin to profile a thread, which must not be profiled already.
+_BEGINNINGS = ("_prepare_profiler", "_enable_profiler")
+
+_lock = threading.RLock()
+# Sessions by the thread that started them.
+_sessions: Counter[int] = Counter()
+# Threads in which torch emits because of us; each can only be switched off by itself.
+_emitting: set[int] = set()
+# Those in which torch's own profiler has taken our place since their last session began.
+_interrupted: set[int] = set()
+_torchs_own: dict[str, Callable[..., Any]] = {}
+
+
+class EmittedOperators:
+    """The part of one session, in place of `OperatorUse`. Raises `NotAvailable` where torch cannot tell us.
+
+    >>> use = EmittedOperators(torch, because="no C++ compiler was found")
+    >>> use.start()
+    >>> use.release()
+    """
+
+    def __init__(self, torch: Any, because: str) -> None:
+        _require_collector(torch)
+        self._torch = torch
+        self._because = because
+        self._thread = 0
+        self._is_on = False
+        self._process = os.getpid()
+
+    def start(self) -> None:
+        with _lock:
+            self._process = os.getpid()
+            self._thread = threading.get_ident()
+            _sessions[self._thread] += 1
+            self._is_on = True
+            _interrupted.discard(self._thread)
+            if not _begin(self._torch):
+                _interrupted.add(self._thread)
+
+    def release(self) -> None:
+        """From any thread; does nothing where it was not started, or in a forked child."""
+        with _lock:
+            if not self._is_on or self._process != os.getpid():
+                return
+            self._is_on = False
+            _sessions[self._thread] -= 1
+            if _sessions[threading.get_ident()] <= 0:
+                _end(self._torch)
+
+    def notes(self) -> Iterator[str]:
+        yield (
+            "operators of torch came by ITT, with names and nesting only, and from the thread that started "
+            f"the session and those of autograd alone: {self._because}; for shapes, FLOPs, sequence numbers "
+            "and all threads install a C++ compiler, or run `kinetograph build torch` where there is one"
+        )
+        if self._thread in _interrupted:
+            yield "there are none from when torch's own profiler began in that thread: it bears no other"
+
+
+def is_emitting() -> bool:
+    """Whether ranges of the calling thread come to us by ITT."""
+    return threading.get_ident() in _emitting
+
+
+def _require_collector(torch: Any) -> None:
+    itt = getattr(torch._C, "_itt", None)
+    if itt is None or not itt.is_available():
+        raise NotAvailable(f"torch {torch.__version__} was built without ITT")
+    if not injection.is_client(injection.ITT, "torch"):
+        itt.mark("kinetograph")  # its first annotation settles who is told
+    if not injection.is_client(injection.ITT, "torch"):
+        raise NotAvailable(
+            "torch was imported before kg.itt.install(), or annotates for another tool",
+            hint="call kg.itt.install() before torch is imported, or use kinetograph run",
+        )
+
+
+def _begin(torch: Any) -> bool:
+    """In the calling thread; False where torch's own profiler is at work there."""
+    if threading.get_ident() in _emitting:
+        return True
+    profiler = torch.autograd.profiler
+    if torch._C._autograd._profiler_enabled():
+        return False
+    others = torch._C._profiler._ExperimentalConfig()
+    config = profiler.ProfilerConfig(profiler.ProfilerState.ITT, False, False, False, False, False, others)
+    _own(profiler, "_enable_profiler")(config, set())
+    profiler._is_profiler_enabled = True
+    _emitting.add(threading.get_ident())
+    _stand_aside_when_asked(torch)
+    return True
+
+
+def _end(torch: Any) -> None:
+    """In the calling thread, if it is on there."""
+    if threading.get_ident() not in _emitting:
+        return
+    _emitting.discard(threading.get_ident())
+    torch._C._autograd._disable_profiler()
+    profiler = torch.autograd.profiler
+    profiler._is_profiler_enabled = bool(_emitting)
+    if not _emitting:
+        while _torchs_own:
+            name, function = _torchs_own.popitem()
+            setattr(profiler, name, function)
+
+
+def _own(profiler: Any, name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = _torchs_own.get(name) or getattr(profiler, name)
+    return function
+
+
+def _stand_aside_when_asked(torch: Any) -> None:
+    """Torch refuses to profile a thread twice: who starts its own profiler there gets that, and no error."""
+    profiler = torch.autograd.profiler
+
+    def standing_aside(function: Callable[..., Any]) -> Callable[..., Any]:
+        def begin(*args: Any, **options: Any) -> Any:
+            with _lock:
+                if threading.get_ident() in _emitting:
+                    _interrupted.add(threading.get_ident())
+                _end(torch)
+            return function(*args, **options)
+
+        return begin
+
+    for name in _BEGINNINGS:
+        if name not in _torchs_own and hasattr(profiler, name):
+            _torchs_own[name] = getattr(profiler, name)
+            setattr(profiler, name, standing_aside(_torchs_own[name]))
+
+
+def _leave_parent() -> None:
+    """In a forked child, which has no session of its parent's."""
+    try:
+        _sessions.clear()
+        is_on = threading.get_ident() in _emitting
+        _emitting.intersection_update({threading.get_ident()})
+        if is_on:
+            import torch
+
+            with suppress(Exception):
+                _end(torch)
+    finally:
+        _lock.release()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_leave_parent)

@@ -1,0 +1,252 @@
+"""What torch.compile does, in our traces beside torch.profiler's own."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.torch_programs import Seen, operators_of
+
+import kinetograph as kg
+from kinetograph.frameworks.torch import operators
+from kinetograph.frameworks.torch.build import found_compiler
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+KERNEL = {
+    "kernel_file": "/cache/c5/cabc.py",
+    "kernel_hash": "c5abc",
+    "kernel_backend": "triton",
+    "grid": "(4, 1, 1)",
+    "stream": 7,
+    "num_warps": 4,
+    "is_fast": True,
+    "kernel_num_gb": 0.25,
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_cache_for_all_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(Path(__file__).parents[3] / "build" / "cache"))
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _compiled_anew_and_in_one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+    torch.set_num_threads(before)
+
+
+def wave(x: Any) -> Any:
+    return (x.sin() + x).sum()
+
+
+def ours(step: Callable[[], object], path: Path, **options: Any) -> list[Seen]:
+    with kg.profile(**options) as profile:
+        step()
+    assert "unbalanced" not in {note.kind for note in profile.trace.notes}
+    profile.export_chrome_trace(str(path))
+    return operators_of(path)[0]
+
+
+def theirs(step: Callable[[], object], path: Path, **options: Any) -> list[Seen]:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **options) as profile:
+        step()
+    profile.export_chrome_trace(str(path))
+    return operators_of(path)[0]
+
+
+def range_of_torch(name: str, *details: Any) -> Any:
+    """As torch makes one: looked up each time."""
+    return torch._C._profiler._RecordFunctionFast(name, *details)
+
+
+@pytest.mark.parametrize("with_shapes", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_regions_equal_those_of_torchs_profiler(
+    backend: str, with_shapes: bool, tmp_path: Path
+) -> None:
+    compiled = torch.compile(wave, backend=backend)
+    one = torch.ones(4)
+    compiled(one)
+    seen = ours(lambda: compiled(one), tmp_path / "ours.json", record_shapes=with_shapes)
+    assert seen == theirs(lambda: compiled(one), tmp_path / "theirs.json", record_shapes=with_shapes)
+    names = [op.name for op in seen]
+    assert "Torch-Compiled Region: 0/0" in names
+    assert "Pregraph bytecode" in names
+
+
+def test_stages_of_a_compilation_equal_those_of_torchs_profiler(tmp_path: Path) -> None:
+    one = torch.ones(4)
+
+    def compile_anew() -> None:
+        torch._dynamo.reset()
+        torch.compile(wave, backend="aot_eager")(one)
+
+    compile_anew()
+    ours(compile_anew, tmp_path / "ours.json")
+    theirs(compile_anew, tmp_path / "theirs.json")
+    # Torch ends a few in another order than it began them: ours has a row for these.
+    our_rows, their_rows = (operators_of(tmp_path / name) for name in ("ours.json", "theirs.json"))
+    counted = [Counter((op.category, op.name) for op in chain(*rows)) for rows in (our_rows, their_rows)]
+    assert counted[0] == counted[1]
+    stages = [
+        [(op.depth, op.name) for op in rows[0] if op.name.endswith("(dynamo_timed)")]
+        for rows in (our_rows, their_rows)
+    ]
+    assert stages[0] == stages[1]
+    assert (2, "_compile.compile_inner (dynamo_timed)") in stages[0]
+
+
+def test_recompilations_say_of_what_and_why() -> None:
+    compiled = torch.compile(wave, backend="eager")
+    with kg.profile() as profile:
+        compiled(torch.ones(4))
+        compiled(torch.ones(4))
+        compiled(torch.ones(5))
+        compiled(torch.ones(2, 2))
+    compilations = [e.args for e in profile.events() if e.name.startswith("_compile.compile_inner")]
+    assert [args["compile_id"] for args in compilations] == ["0/0", "0/1", "0/2"]
+    assert {(args["function"], args["file"]) for args in compilations} == {("wave", __file__)}
+    assert {args["line"] for args in compilations} == {wave.__code__.co_firstlineno}
+    assert "recompile_reason" not in compilations[0]
+    assert "size mismatch at index 0. expected 4, actual 5" in compilations[1]["recompile_reason"]
+    assert "rank mismatch" in compilations[2]["recompile_reason"]
+
+
+def test_a_compilation_that_fails_is_told_with_what_failed() -> None:
+    def refuse(*_arguments: object) -> Any:
+        raise ValueError("no such graph")
+
+    with kg.profile() as profile, pytest.raises(Exception, match="no such graph"):
+        torch.compile(wave, backend=refuse)(torch.ones(4))
+    (compilation,) = (e for e in profile.events() if e.name.startswith("_compile.compile_inner"))
+    assert compilation.finished
+    assert compilation.args["function"] == "wave"
+    assert "no such graph" in compilation.args["fail_reason"]
+
+
+def test_launches_of_kernels_are_told_as_by_torchs_profiler(tmp_path: Path) -> None:
+    """In the form in which Inductor tells of a kernel of Triton's that it launches."""
+    arguments = (torch.ones(4, 2), torch.ones(3, dtype=torch.bfloat16), 8, 1.5, True)
+
+    def launch() -> None:
+        kernel = range_of_torch("triton_poi_fused_add_0", arguments, KERNEL)
+        with range_of_torch("graph", [], {"scope": "user_scope"}), kernel:
+            torch.ones(1)
+
+    seen = ours(launch, tmp_path / "ours.json", record_shapes=True)
+    assert seen == theirs(launch, tmp_path / "theirs.json", record_shapes=True)
+    assert [(op.name, op.category) for op in seen[:2]] == [
+        ("graph", "user_annotation"),
+        ("triton_poi_fused_add_0", "cpu_op"),
+    ]
+    assert KERNEL.items() <= seen[1].args.items()
+
+
+def test_the_file_of_a_kernel_is_told_without_shapes(tmp_path: Path) -> None:
+    def launch() -> None:
+        with range_of_torch("kernel", (torch.ones(4),), KERNEL):
+            pass
+
+    assert ours(launch, tmp_path / "ours.json")[-1].args == KERNEL
+
+
+def test_beside_torchs_profiler_a_range_is_one_event_in_each(tmp_path: Path) -> None:
+    with kg.profile() as profile:
+        with range_of_torch("alone"):
+            pass
+        seen = theirs(lambda: range_of_torch("both").__enter__(), tmp_path / "theirs.json")
+    names = [event.name for event in profile.events()]
+    assert (names.count("alone"), names.count("both")) == (1, 1)
+    assert [op.name for op in seen] == ["both"]
+
+
+def test_after_the_last_session_torch_has_its_own_again() -> None:
+    before = torch._C._profiler._RecordFunctionFast
+    with kg.profile():
+        with kg.profile():
+            assert torch._C._profiler._RecordFunctionFast is not before
+        assert torch._C._profiler._RecordFunctionFast is not before
+    assert torch._C._profiler._RecordFunctionFast is before
+
+
+def test_a_range_that_somebody_puts_over_ours_stays() -> None:
+    before = torch._C._profiler._RecordFunctionFast
+    theirs = type("Theirs", (), {})
+    with kg.profile():
+        torch._C._profiler._RecordFunctionFast = theirs
+    try:
+        assert torch._C._profiler._RecordFunctionFast is theirs
+    finally:
+        torch._C._profiler._RecordFunctionFast = before
+
+
+def test_ranges_outlive_the_session_they_were_made_in() -> None:
+    with kg.profile():
+        kept = range_of_torch("kept")
+    with kept:
+        pass
+    with kg.profile() as profile, kept:
+        pass
+    assert [event.name for event in profile.events()] == ["kept"]
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    """Torch's own ends the process then."""
+    with kg.profile(), pytest.raises(TypeError, match="a name of type str, got 3"):
+        torch._C._profiler._RecordFunctionFast(3)
+
+
+def test_threads_have_ranges_of_their_own() -> None:
+    def work() -> None:
+        for _ in range(100):
+            with range_of_torch("outer", [], KERNEL), range_of_torch("inner"):
+                pass
+
+    with kg.profile() as profile:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    around = [event.parent for event in profile.events() if event.name == "inner"]
+    assert [event.name for event in around if event] == ["outer"] * 400
+
+
+def test_a_torch_without_such_ranges_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "_ranges", None)
+    monkeypatch.delattr(torch._C._profiler, "_RecordFunctionFast")
+    with kg.profile() as profile:
+        torch.ones(1)
+    assert [note.text for note in profile.trace.notes if note.kind == "torch"] == [
+        f"ranges of torch.compile are not recorded: torch {torch.__version__} has no "
+        "torch._C._profiler._RecordFunctionFast"
+    ]
+    assert "aten::ones" in [event.name for event in profile.events()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(found_compiler() is None, reason="Inductor needs a C++ compiler")
+def test_graphs_of_inductor_equal_those_of_torchs_profiler(tmp_path: Path) -> None:
+    compiled = torch.compile(wave, backend="inductor")
+    one = torch.ones(4)
+    import torch._inductor.config as inductor
+
+    with inductor.patch(compile_threads=1):  # others would stay for the next compilation
+        compiled(one)
+    compiled(one)
+    seen = ours(lambda: compiled(one), tmp_path / "ours.json", record_shapes=True)
+    assert seen == theirs(lambda: compiled(one), tmp_path / "theirs.json", record_shapes=True)
+    assert any(op.name.startswith("## Call CompiledFxGraph") for op in seen)
