@@ -11,10 +11,8 @@ from kinetograph.hints import NoReturn
 __all__ = [
     "ExecutionTraceObserver",
     "Later",
-    "ondemand",
     "patch_torch",
     "register_backend",
-    "start_agent",
 ]
 
 
@@ -48,8 +46,3 @@ register_backend = Later(
 )
 ExecutionTraceObserver = Later("ExecutionTraceObserver", "execution traces come with the torch part")
 patch_torch = Later("patch_torch", "recording of torch operators comes with the torch part")
-
-start_agent = Later("start_agent", "the agent comes with the on-demand part")
-ondemand = Later(
-    "ondemand", "profiling from outside comes with the on-demand part", members="register_client"
-)

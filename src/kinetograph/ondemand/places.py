@@ -1,0 +1,68 @@
+"""Where sockets and traces lie: directories that nobody but this user can enter."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from kinetograph.errors import UsageError
+
+__all__ = [
+    "SOCKET_PREFIX",
+    "SOCKET_SUFFIX",
+    "captures_directory",
+    "own_directory",
+    "socket_directories",
+    "socket_directory",
+]
+
+SOCKET_PREFIX, SOCKET_SUFFIX = "agent-", ".sock"
+_VARIABLE = "KINETOGRAPH_RUNTIME_DIR"
+_TEMPORARY = "/tmp"
+
+
+def socket_directory() -> str:
+    """Where an agent of this process puts its socket, made if need be."""
+    directory = socket_directories()[0]
+    if directory == _without_login():
+        own_directory(os.path.dirname(directory))
+    return own_directory(directory)
+
+
+def socket_directories() -> list[str]:
+    """Where agents may be, ours first: their environment need not be that of whoever looks for them.
+
+    A login that ends takes its /run/user away, and jobs that were never part of one go on. Not TMPDIR, which
+    is another one in every job.
+    """
+    if _VARIABLE in os.environ:
+        return [os.environ[_VARIABLE]]
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    runtime = filter(os.path.isdir, dict.fromkeys((given, f"/run/user/{os.getuid()}")))
+    of_logins = [os.path.join(folder, "kinetograph") for folder in runtime]
+    return [*of_logins, _without_login()] if os.path.isdir(given) else [_without_login(), *of_logins]
+
+
+def captures_directory() -> str:
+    """Where this process writes traces that nobody gave a place to."""
+    folder = f"kinetograph-{os.getuid()}"
+    ours = own_directory(os.path.join(os.environ.get("TMPDIR") or _TEMPORARY, folder))
+    return own_directory(os.path.join(ours, "captures"))
+
+
+def own_directory(path: str) -> str:
+    """Made if it is not there. Raises unless it is this user's, and closed to others."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise UsageError(
+            f"{path} is no directory that only this user can enter",
+            hint=f"chmod 700, or let {_VARIABLE} name another",
+        )
+    return path
+
+
+def _without_login() -> str:
+    return os.path.join(_TEMPORARY, f"kinetograph-{os.getuid()}", "agents")
