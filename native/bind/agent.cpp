@@ -10,6 +10,7 @@
 #include "base/quiet_thread.h"
 #include "bind/gil.h"
 #include "bind/os_errors.h"
+#include "format/json_text.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -73,6 +74,8 @@ void bind_agent(nb::module_& module) {
     module.def(
         "describe_agent", [](std::string members) { Agent::instance().describe(std::move(members)); },
         "members"_a);
+    // What Python has for it takes longer to import than an agent to start.
+    module.def("quoted_json", [](std::string_view text) { return format::quoted(text); }, "text"_a);
     module.def("set_agent_step", [](int64_t step) { Agent::instance().set_step(step); }, "step"_a);
     module.def(
         "set_agent_state", [](std::string_view state) { Agent::instance().set_state(state); }, "state"_a);

@@ -15,7 +15,7 @@ from kinetograph.errors import KinetographError, UsageError
 from kinetograph.hints import TYPE_CHECKING
 from kinetograph.ondemand.places import socket_directory
 from kinetograph.session.step_tracker import KinetoStepTracker
-from kinetograph.trace.json_text import to_json
+from kinetograph.trace.json_text import encodable, to_json
 
 if TYPE_CHECKING:
     from kinetograph.ondemand.capturing import Capture
@@ -121,7 +121,7 @@ def _description() -> str:
     from kinetograph.session.ranks import rank_from_environment
 
     rank = rank_from_environment()
-    members = {
+    members: dict[str, str | float | None] = {
         "protocol": PROTOCOL,
         "pid": os.getpid(),
         "uid": os.getuid(),
@@ -132,7 +132,13 @@ def _description() -> str:
         "python": sys.version.partition(" ")[0],
         "ring_seconds": _ring_seconds,
     }
-    return to_json(members)[1:-1]
+    return ",".join(f"{_native.quoted_json(name)}:{_spelled(value)}" for name, value in members.items())
+
+
+def _spelled(value: str | float | None) -> str:
+    if value is None:
+        return "null"
+    return _native.quoted_json(encodable(value)) if isinstance(value, str) else repr(value)
 
 
 def _is_own_command(arguments: list[str]) -> bool:
