@@ -215,6 +215,64 @@ if child:
     os.kill(child, signal.SIGKILL)
 
 
+def test_the_next_agent_removes_what_dead_ones_have_left(agents: Agents) -> None:
+    dead = agents.start(WAITING)
+    dead.kill()
+    dead.wait()
+    living = agents.start(WAITING)
+    assert not agents.sockets_of(dead.pid)
+    assert agents.sockets_of(living.pid)
+
+
+def test_python_warns_of_no_thread_of_ours_at_a_fork(agents: Agents) -> None:
+    """Since 3.12 it warns where there are several. Afterwards both have their agent."""
+    forking = """
+import os, sys, warnings
+warnings.simplefilter("error")
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+print("forked", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(forking)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "forked\n"
+    assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
+
+
+def test_a_fork_by_c_code_leaves_the_parent_its_agent_and_the_child_none(agents: Agents) -> None:
+    forking = """
+import ctypes, os, sys
+child = ctypes.CDLL(None).fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+print("forked", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(forking)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "forked\n"
+    assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
+    assert len(list(agents.sockets.iterdir())) == 1
+
+
+def test_a_program_may_start_its_agent_itself_and_allow_a_directory(agents: Agents) -> None:
+    allowed = agents.root / "allowed"
+    allowed.mkdir()
+    starting = f"""
+import kinetograph as kg
+path = kg.start_agent(directories=({str(allowed)!r},))
+assert kg.start_agent() == path
+{WAITING}
+"""
+    program = agents.start(starting, KINETOGRAPH_AGENT="0")
+    finished = agents.peer(program.pid).captured(duration_ns=1_000_000, output=str(allowed / "x.pftrace"))
+    assert finished["path"] == str(allowed / "x.pftrace")
+    assert (allowed / "x.pftrace").exists()
+
+
 def test_another_user_is_let_go_even_through_an_open_door(agents: Agents) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")

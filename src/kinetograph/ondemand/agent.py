@@ -13,7 +13,7 @@ from kinetograph import _native
 from kinetograph.checks import text_tuple
 from kinetograph.errors import KinetographError, UsageError
 from kinetograph.hints import TYPE_CHECKING
-from kinetograph.ondemand.places import socket_directory
+from kinetograph.ondemand.places import pid_in_name, socket_directory
 from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace.json_text import encodable, to_json
 
@@ -104,6 +104,7 @@ def _seconds_of_ring() -> float | None:
 
 def _listen() -> str:
     directory = socket_directory()
+    _remove_stale(directory)
     # First: whoever finds the socket asks at once.
     _native.describe_agent(_description())
     _native.set_agent_step(KinetoStepTracker.current_step())
@@ -114,6 +115,18 @@ def _listen() -> str:
             f"cannot listen in {directory}: {error.strerror}",
             hint="let KINETOGRAPH_RUNTIME_DIR name another directory",
         ) from error
+
+
+def _remove_stale(directory: str) -> None:
+    """Sockets of processes that ended without a word, as workers of a pool do: nobody else may ever look."""
+    for name in os.listdir(directory):
+        pid = pid_in_name(name)
+        if pid and not os.path.exists(f"/proc/{pid}"):
+            from kinetograph.ondemand.peers import connected
+
+            peer = connected(os.path.join(directory, name))
+            if peer is not None:  # it lives, in another namespace of pids
+                peer.close()
 
 
 def _description() -> str:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from kinetograph.errors import KinetographError
-from kinetograph.ondemand.places import SOCKET_PREFIX, SOCKET_SUFFIX, socket_directories
+from kinetograph.ondemand.places import pid_in_name, socket_directories
 from kinetograph.ondemand.wire import AnswerReader
 
 __all__ = ["Conversation", "agent_sockets", "connected", "talk"]
@@ -27,7 +27,7 @@ def agent_sockets() -> list[str]:
         for directory in socket_directories()
         if os.path.isdir(directory)
         for name in sorted(os.listdir(directory))
-        if name.startswith(SOCKET_PREFIX) and name.endswith(SOCKET_SUFFIX)
+        if pid_in_name(name)
     ]
 
 

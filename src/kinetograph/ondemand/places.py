@@ -9,15 +9,14 @@ from contextlib import suppress
 from kinetograph.errors import UsageError
 
 __all__ = [
-    "SOCKET_PREFIX",
-    "SOCKET_SUFFIX",
     "captures_directory",
     "own_directory",
+    "pid_in_name",
     "socket_directories",
     "socket_directory",
 ]
 
-SOCKET_PREFIX, SOCKET_SUFFIX = "agent-", ".sock"
+_PREFIX, _SUFFIX = "agent-", ".sock"
 _VARIABLE = "KINETOGRAPH_RUNTIME_DIR"
 _TEMPORARY = "/tmp"
 
@@ -42,6 +41,12 @@ def socket_directories() -> list[str]:
     runtime = filter(os.path.isdir, dict.fromkeys((given, f"/run/user/{os.getuid()}")))
     of_logins = [os.path.join(folder, "kinetograph") for folder in runtime]
     return [*of_logins, _without_login()] if os.path.isdir(given) else [_without_login(), *of_logins]
+
+
+def pid_in_name(name: str) -> int:
+    """Of the process that made a socket of this name, as it knew itself; 0 if it is no socket of ours."""
+    number = name.removeprefix(_PREFIX).partition("-")[0]
+    return int(number) if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and number.isdecimal() else 0
 
 
 def captures_directory() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
-from kinetograph.ondemand.places import SOCKET_PREFIX
+from kinetograph.ondemand.places import pid_in_name
 from kinetograph.ondemand.wire import STATUS, framed
 
 __all__ = ["AgentProcess", "chosen", "processes"]
@@ -83,7 +83,7 @@ def chosen(
 def _process(asked: _Asked) -> AgentProcess:
     status = asked.status
     if not status:
-        return AgentProcess(asked.path, _pid_in_name(asked.path))
+        return AgentProcess(asked.path, pid_in_name(os.path.basename(asked.path)))
     rank = status.get("rank")
     return AgentProcess(
         path=asked.path,
@@ -97,11 +97,6 @@ def _process(asked: _Asked) -> AgentProcess:
         state=str(status.get("state", "")),
         python=str(status.get("python", "")),
     )
-
-
-def _pid_in_name(path: str) -> int:
-    number = os.path.basename(path).removeprefix(SOCKET_PREFIX).partition("-")[0]
-    return int(number) if number.isdecimal() else 0
 
 
 def _user_name(uid: object) -> str:
