@@ -33,6 +33,13 @@ def test_an_agent_says_who_it_is_without_an_import_in_the_program(agents: Agents
     assert (status["step"], status["state"]) == (0, "idle")
 
 
+def test_our_own_command_gets_no_agent_and_a_program_that_names_us_does(agents: Agents) -> None:
+    environment = agents.environment | {"KINETOGRAPH_AGENT": "1"}
+    subprocess.run(agents.command_line("--version"), env=environment, check=True, capture_output=True)
+    assert not agents.sockets.exists()
+    assert agents.start(WAITING, "kinetograph")
+
+
 @pytest.mark.parametrize("value", ["", "0", "off"])
 def test_the_variable_can_say_no(agents: Agents, value: str) -> None:
     environment = agents.environment | {"KINETOGRAPH_AGENT": value}
@@ -70,6 +77,22 @@ def test_steps_are_captured_whole(agents: Agents) -> None:
     durations_ns = [event.duration_ns for event in trace.events if event.name == "work"]
     assert len(durations_ns) == 5
     assert min(durations_ns) >= 1_000_000  # as long as it sleeps
+
+
+def test_the_steps_of_a_profile_count_and_both_record(agents: Agents) -> None:
+    profiling = """
+import kinetograph as kg
+with kg.profile(schedule=kg.schedule(wait=1, warmup=1, active=1)) as profile:
+    while True:
+        with kg.scope("work"):
+            sum(range(100_000))
+        profile.step()
+"""
+    program = agents.start(profiling)
+    finished = agents.peer(program.pid).captured(steps=4)
+    names = [event.name for event in kg.load(finished["path"]).events]
+    assert names.count("work") == 4
+    assert len([name for name in names if name.startswith("ProfilerStep#")]) == 4
 
 
 def test_a_capture_waits_for_its_wall_time(agents: Agents) -> None:

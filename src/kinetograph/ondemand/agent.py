@@ -156,7 +156,9 @@ def _spelled(value: str | float | None) -> str:
 
 def _is_own_command(arguments: list[str]) -> bool:
     """`kinetograph ps` and the like are not what anybody wants to look into."""
-    return "kinetograph" in (os.path.basename(argument) for argument in arguments[1:3])
+    return (
+        arguments[1:3] == ["-m", "kinetograph"] or os.path.basename("".join(arguments[1:2])) == "kinetograph"
+    )
 
 
 def _start_in_child() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from kinetograph.checks import path_text
 from kinetograph.errors import UsageError
 from kinetograph.ondemand.places import captures_directory
 from kinetograph.trace.formats import usable_path
@@ -19,6 +20,8 @@ def chosen_output(asked: str, allowed: tuple[str, ...], *, suffix: str = "") -> 
 
     It has the suffix of a trace, or this one.
     """
+    if asked:
+        path_text("output", asked)
     captures = captures_directory()
     path = os.path.join(captures, asked or f"{os.getpid()}-{time.time_ns()}{suffix or '.json.gz'}")
     # Links are followed in the directory, and there must be none at the file itself.

@@ -53,6 +53,12 @@ def test_what_is_there_is_not_overwritten_nor_written_through() -> None:
             chosen_output(name, ())
 
 
+@pytest.mark.parametrize("asked", ["a\0.json", "\udcff\ud800.json"])
+def test_a_name_that_the_system_cannot_take_is_refused(asked: str) -> None:
+    with pytest.raises(UsageError, match="output: expected a path"):
+        chosen_output(asked, ())
+
+
 def test_only_traces_are_written() -> None:
     with pytest.raises(UsageError, match="expected a path that ends in"):
         chosen_output("authorized_keys", ())
