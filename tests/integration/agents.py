@@ -84,7 +84,9 @@ class Agents:
     def close(self) -> None:
         for program in self._programs:
             program.kill()
-            program.communicate()
+            program.wait()
+            for pipe in filter(None, (program.stdin, program.stdout)):
+                pipe.close()
         shutil.rmtree(self.root)
 
 
