@@ -31,13 +31,14 @@ MAY_INCLUDE = {
     "include": set(),
     "base": set(),
     "record": {"base", "include"},
+    "agent": {"base"},
     "collect": {"base", "record", "include"},
     "emit": {"base", "record", "include"},
     "inject": {"base/itt_types.h", "base/json_members.h", "include"},
     "trace": {"base", *DATA_OF_RECORD},
     "format": {"base", *DATA_OF_RECORD, "trace"},
     "intra_kernel": {"base", *DATA_OF_RECORD, "trace"},
-    "bind": {"base", "record", "collect", "emit", "trace", "format", "intra_kernel", "include"},
+    "bind": {"base", "agent", "record", "collect", "emit", "trace", "format", "intra_kernel", "include"},
 }
 MAY_SEE_PYTHON = re.compile(r"bind/|collect/(python_calls|python_samples|python_names|allocations)")
 

@@ -1,6 +1,7 @@
 // The extension module `kinetograph._native`: bindings only, no logic.
 #include <nanobind/nanobind.h>
 
+#include "bind/agent.h"
 #include "bind/cuda.h"
 #include "bind/cuda_events.h"
 #include "bind/emission.h"
@@ -44,4 +45,5 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_emission(module);
     kinetograph::bind::bind_emitted_calls(module);
     kinetograph::bind::bind_other_tools(module);
+    kinetograph::bind::bind_agent(module);
 }

@@ -7,7 +7,7 @@
 >>> p.export_chrome_trace("trace.json.gz")
 """
 
-from kinetograph import itt, kineto, nvtx
+from kinetograph import itt, kineto, nvtx, ondemand
 from kinetograph.errors import (
     ArgumentError,
     KinetographError,
@@ -17,6 +17,7 @@ from kinetograph.errors import (
     UsageError,
 )
 from kinetograph.jupyter import load_ipython_extension
+from kinetograph.ondemand import start_agent
 from kinetograph.session.activity import (
     ActivityType,
     ProfilerActivity,
@@ -35,9 +36,7 @@ from kinetograph.session.emission import emit_itt, emit_nvtx
 from kinetograph.session.execution_trace import ExecutionTraceObserver
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.later import (
-    ondemand,
     register_backend,
-    start_agent,
 )
 from kinetograph.session.low_level import (
     disable_profiler,
@@ -58,7 +57,7 @@ from kinetograph.session.report import report_event, report_memory_usage
 from kinetograph.session.result import ProfilerResult
 from kinetograph.session.schedule import ProfilerAction, schedule
 from kinetograph.session.scopes import counter, mark, record_function, scope
-from kinetograph.session.step_tracker import KinetoStepTracker
+from kinetograph.session.step_tracker import KinetoStepTracker, step
 from kinetograph.session.tensorboard import tensorboard_trace_handler
 from kinetograph.trace import DeviceType, Event, EventKind, KinetoEvent, RecordScope, Trace, load
 
@@ -122,6 +121,7 @@ __all__ = [
     "schedule",
     "scope",
     "start_agent",
+    "step",
     "supported_activities",
     "tensorboard_trace_handler",
     "unpatch_torch",

@@ -19,6 +19,8 @@ LATE_OF_OURS = [
     "cli",
     "export",
     "kineto.names",
+    "ondemand.agent",
+    "ondemand.names",
     "session.activity_types",
     "session.cycle",
     "session.decorate",
@@ -26,6 +28,7 @@ LATE_OF_OURS = [
     "session.distributed",
     "session.features",
     "trace.gunzip",
+    "trace.reports",
     "trace.tables",
 ]
 # Each costs a millisecond or more; dataclasses, for one, brings inspect, ast and tokenize.

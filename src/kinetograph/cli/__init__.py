@@ -31,11 +31,11 @@ VERBS = {
     "merge": Verb("merge", "Make one trace of several."),
     "view": Verb("view", "Open TRACE in Perfetto's UI, in the browser."),
     "recover": Verb("recover", "Build traces from what a dead process left in DIR."),
+    "ps": Verb("ps", "List the processes that can be captured."),
+    "capture": Verb("capture", "Record a window of processes that run."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
     "build": Verb("build", "Build what records the operators of an installed framework."),
-    "capture": Verb("later", "Profile running processes (not available yet)."),
     "daemon": Verb("later", "Pass capture requests on to processes (not available yet)."),
-    "ps": Verb("later", "List the processes that can be captured (not available yet)."),
 }
 
 
@@ -119,6 +119,7 @@ def main() -> None:
       kinetograph summary trace.json.gz       where did the time go
       kinetograph convert trace.json trace.pftrace
       kinetograph view trace.pftrace          look at it in Perfetto's UI
+      kinetograph capture --pid 4711 -o .     look into a process that runs
       kinetograph doctor                      what can be recorded here
 
     \b

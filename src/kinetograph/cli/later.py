@@ -8,7 +8,7 @@ import click
 
 from kinetograph.errors import NotAvailable
 
-__all__ = ["capture", "daemon", "ps"]
+__all__ = ["daemon"]
 
 _ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True}
 
@@ -22,8 +22,8 @@ def _later(verb: str, missing: str, instead: str) -> click.Command:
     )
 
 
-_IN_PROGRAM = "kg.enable_profiler and kg.disable_profiler record a window of your program today"
-
-capture = _later("capture", "profiling from outside comes with the on-demand part", _IN_PROGRAM)
-daemon = _later("daemon", "profiling from outside comes with the on-demand part", _IN_PROGRAM)
-ps = _later("ps", "profiling from outside comes with the on-demand part", _IN_PROGRAM)
+daemon = _later(
+    "daemon",
+    "requests over the network come with a later part",
+    "`kinetograph capture` looks into processes of this host without one",
+)

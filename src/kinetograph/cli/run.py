@@ -80,6 +80,7 @@ __all__ = ["run"]
     metavar="SECONDS",
     help="How long to wait for child processes that outlive the program.",
 )
+@click.option("--agent", is_flag=True, help="Let `kinetograph capture` look into the program, too.")
 @click.option(
     "--session-dir",
     type=click.Path(exists=True, file_okay=False, writable=True),
@@ -118,13 +119,14 @@ def run(**options: Any) -> None:
     report = RunReport(path, options.pop("quiet"), options.pop("top"), options.pop("wait_seconds"))
     program, form = options.pop("program"), options.pop("form")
     parent = options.pop("session_dir")
+    with_agent = options.pop("agent")
     if options.pop("cuda"):
         require_cuda()
         options["activities"] = options["activities"] or "cpu,cuda"
     if options["activities"] is not None:
         options["activities"] = tuple(options["activities"].upper().split(","))
     options["min_duration_ns"] = options["min_duration_ns"] or 0
-    started = ProgramRun(RunSettings(**options), program, form=form, parent=parent)
+    started = ProgramRun(RunSettings(**options), program, form=form, parent=parent, with_agent=with_agent)
     ending = started.start_and_wait()
     report.make(started, ending)
     end_like(ending)

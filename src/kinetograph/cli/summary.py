@@ -14,6 +14,7 @@ from kinetograph.analysis.call_tree import call_tree, duration_text
 from kinetograph.analysis.grid import Grid, printable
 from kinetograph.analysis.summary_tables import SORT_KEYS, summary_tables
 from kinetograph.cli.streams import stdin_for_dash
+from kinetograph.cli.tables import print_grid
 from kinetograph.errors import KinetographError
 from kinetograph.trace import EventFlag, EventKind, Trace, load
 from kinetograph.trace.words import counted
@@ -88,7 +89,8 @@ def print_summary(trace: Trace, options: SummaryOptions = _DEFAULTS, *, file: IO
     target = file or sys.stdout
     click.echo(_headline(trace), file=target)
     for grid in grids:
-        _print_grid(grid, target)
+        click.echo(file=target)
+        print_grid(grid, target)
     for note in trace.notes:
         kind, text = printable((note.kind, note.text))
         click.echo(f"note ({kind}): {text}", file=target)
@@ -125,13 +127,3 @@ def _headline(trace: Trace) -> str:
     events += f" ({unfinished:,} unfinished)" if unfinished else ""
     window = duration_text(trace.end_ns - trace.start_ns)
     return f"{events or 'no events'} on {counted(len(trace.tracks), 'track')} in {window}"
-
-
-def _print_grid(grid: Grid, file: IO[str]) -> None:
-    click.echo(file=file)
-    if not (file is not None and file.isatty()):
-        click.echo(grid.plain(), file=file)
-        return
-    from rich.console import Console
-
-    Console(file=file).print(grid)

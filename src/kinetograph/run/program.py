@@ -45,9 +45,11 @@ class ProgramRun:
         *,
         form: Literal["-m", "-c"] | None = None,
         parent: str | None = None,
+        with_agent: bool = False,
     ) -> None:
         """Raises if what is asked for is wrong or not available here; nothing has happened then."""
         self.settings = settings
+        self._with_agent = with_agent
         self.command = python_command(program, form)
         require_hook(self.command)
         require_available(settings.config(), activity_set(settings.activities))
@@ -59,6 +61,8 @@ class ProgramRun:
     def start_and_wait(self) -> Ending:
         try:
             environment = os.environ | {VARIABLE: self.directory.path} | run_variables(os.environ)
+            if self._with_agent:
+                environment["KINETOGRAPH_AGENT"] = "1"
             return run_and_wait(self.command, environment, Trimmer(self.directory).trim)
         except OSError as error:
             raise KinetographError(f"cannot start {self.command[0]}: {error.strerror}") from error

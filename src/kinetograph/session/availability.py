@@ -25,7 +25,6 @@ _MISSING_STATES: Mapping[ProfilerState, str] = {
     ProfilerState.PRIVATEUSE1: "markers of custom backends come with register_backend",
     ProfilerState.KINETO_PRIVATEUSE1_FALLBACK: "device times of custom backends come with register_backend",
     ProfilerState.KINETO_PRIVATEUSE1: "device times of custom backends come with register_backend",
-    ProfilerState.KINETO_ONDEMAND: "sessions started from outside come with the on-demand part",
 }
 
 _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {

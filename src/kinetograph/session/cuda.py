@@ -12,6 +12,7 @@ from kinetograph import _native
 from kinetograph.errors import StateError
 from kinetograph.session.cuda_events import ScopeTimes
 from kinetograph.session.cuda_library import cupti_libraries
+from kinetograph.session.fork_locks import hold_across_forks
 
 if TYPE_CHECKING:
     from kinetograph.session.cuda_samples import CounterSamples
@@ -190,5 +191,5 @@ def _torch_is_capturing() -> bool:
 
 
 # Held across a fork, and a child has no session.
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+hold_across_forks(_lock)
 os.register_at_fork(after_in_child=_hopeful.clear)

@@ -14,6 +14,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.session import observer
+from kinetograph.session.fork_locks import hold_across_forks
 from kinetograph.trace.words import counted
 
 __all__ = ["ScopeTimes"]
@@ -118,5 +119,5 @@ def _stream_of_cupy(cupy: Any) -> tuple[int, int] | None:
 
 
 # Held across a fork, after which the observer's own lock is free again.
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+hold_across_forks(_lock)
 os.register_at_fork(after_in_child=_forget)

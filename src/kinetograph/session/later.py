@@ -10,9 +10,7 @@ from kinetograph.hints import NoReturn
 
 __all__ = [
     "Later",
-    "ondemand",
     "register_backend",
-    "start_agent",
 ]
 
 
@@ -43,9 +41,4 @@ register_backend = Later(
     "register_backend",
     "activity profilers written in Python come with the backend part",
     instead="kg.report_event records spans of other devices today",
-)
-
-start_agent = Later("start_agent", "the agent comes with the on-demand part")
-ondemand = Later(
-    "ondemand", "profiling from outside comes with the on-demand part", members="register_client"
 )

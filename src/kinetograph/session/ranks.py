@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+
+from kinetograph.session.values import Value
 
 __all__ = ["Rank", "rank_from_environment"]
 
@@ -18,11 +19,11 @@ _VARIABLES = (
 )
 
 
-class Rank(NamedTuple):
+class Rank(Value):
     """`world_size` is None where only the rank is known."""
 
-    number: int
-    world_size: int | None
+    number: int = 0
+    world_size: int | None = None
 
 
 def rank_from_environment() -> Rank | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from kinetograph.errors import warn_program
 from kinetograph.hints import ClassVar
 
-__all__ = ["KinetoStepTracker"]
+__all__ = ["KinetoStepTracker", "step"]
 
 
 class KinetoStepTracker:
@@ -60,6 +60,18 @@ class KinetoStepTracker:
     def tell(cls, listener: Callable[[], None]) -> None:
         """Call `listener` at every step of the program from now on."""
         cls._listeners.append(listener)
+
+
+def step() -> int:
+    """Say that a step of the program is over, where no profile counts them; gives the one that begins.
+
+    >>> for batch in batches:
+    ...     train(batch)
+    ...     kg.step()
+
+    `kinetograph capture --steps 10` counts these.
+    """
+    return KinetoStepTracker.increment_step("kg.step")
 
 
 # Held across a fork: in the child nobody else would release it.

@@ -9,7 +9,6 @@ from kinetograph.errors import KinetographError
 from kinetograph.hints import TYPE_CHECKING, Any, overload
 from kinetograph.trace.event import Event
 from kinetograph.trace.formats import saver_named
-from kinetograph.trace.reports import report
 from kinetograph.trace.words import counted
 
 if TYPE_CHECKING:
@@ -75,9 +74,13 @@ class Events(Sequence[Event]):
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Write folded stacks, for flame graphs."""
+        from kinetograph.trace.reports import report
+
         report("export_stacks")(self._whole("export_stacks"), path, metric)
 
     def supported_export_stacks_metrics(self) -> list[str]:
+        from kinetograph.trace.reports import report
+
         return list(report("STACK_METRICS"))
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
@@ -85,6 +88,8 @@ class Events(Sequence[Event]):
         saver_named(".json")(self._whole("export_chrome_trace"), path)
 
     def _singly(self, include_python: bool) -> Any:
+        from kinetograph.trace.reports import report
+
         return report("single_events")(self._trace, self._rows, include_python)
 
     def _whole(self, method: str) -> Trace:

@@ -13,7 +13,6 @@ from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
 from kinetograph.trace.json_text import encodable, from_json, to_json
-from kinetograph.trace.reports import report
 from kinetograph.trace.words import RESERVED_METADATA, DeviceType, counted
 
 if TYPE_CHECKING:
@@ -149,6 +148,8 @@ class Trace:
 
         >>> print(trace.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
         """
+        from kinetograph.trace.reports import report
+
         options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)
         return report("key_averages")(self, *options)
 

@@ -12,7 +12,13 @@ from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, ProfilerState
 
 CPU = frozenset({ActivityType.CPU})
-HERE = {ProfilerState.CPU, ProfilerState.KINETO, ProfilerState.NVTX, ProfilerState.ITT}
+HERE = {
+    ProfilerState.CPU,
+    ProfilerState.KINETO,
+    ProfilerState.KINETO_ONDEMAND,
+    ProfilerState.NVTX,
+    ProfilerState.ITT,
+}
 WITH_A_DRIVER = {ProfilerState.CUDA, ProfilerState.KINETO_GPU_FALLBACK}
 
 

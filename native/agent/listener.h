@@ -1,0 +1,36 @@
+// The agent's socket: a file that only this user can open, and who is at the other end.
+#pragma once
+
+#include <string>
+
+#include "base/temporary_file.h"
+
+namespace kinetograph::agent {
+
+class Listener {
+public:
+    Listener() = default;
+    // In a directory that only this user can enter. Throws std::system_error.
+    explicit Listener(const std::string& directory);
+    Listener(Listener&& other) noexcept;
+    Listener& operator=(Listener&& other) noexcept;
+    ~Listener() { close(); }
+
+    int descriptor() const { return descriptor_; }
+    const std::string& path() const { return path_; }
+    // False after the program has closed descriptors that it does not know.
+    bool is_intact() const;
+    // Somebody who is this user too; -1 when nobody waits. Others are let go without a word.
+    int accept_own_user() const;
+    void remove_file();
+    // In a forked child: the file is the parent's.
+    void leave_file() { path_.clear(); }
+    void close();
+
+private:
+    int descriptor_ = -1;
+    base::FileIdentity identity_;
+    std::string path_;
+};
+
+}  // namespace kinetograph::agent

@@ -1,0 +1,183 @@
+"""Captures of many processes at once: what `kinetograph capture` does, without the talking."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from socket import socket
+from typing import Any, NamedTuple
+
+from kinetograph.errors import KinetographError
+from kinetograph.ondemand.peers import Conversation, connected, talk
+from kinetograph.ondemand.processes import AgentProcess
+from kinetograph.ondemand.request import CaptureRequest
+from kinetograph.ondemand.wire import CANCEL, CAPTURE, framed
+from kinetograph.session.recover import recover_file
+
+__all__ = ["Outcome", "capture"]
+
+Tell = Callable[[str], None]
+
+# The agent gives a sign of life twice a second, whatever the program does.
+_MOST_SILENCE = 10
+_LAST = ("finished", "refused", "failed", "cancelled")
+# For the kernel to let go of the mapped file of a process that has just died.
+_MOST_DYING_SECONDS = 5
+
+
+class Outcome(NamedTuple):
+    """What became of the capture of one process."""
+
+    process: AgentProcess
+    status: str
+    """finished, rescued, refused, failed or cancelled."""
+    path: str | None = None
+    size_bytes: int = 0
+    events: int = 0
+    reason: str = ""
+    notes: Sequence[str] = ()
+
+    @property
+    def has_trace(self) -> bool:
+        return self.path is not None
+
+
+def capture(
+    processes: Iterable[AgentProcess], request: CaptureRequest, directory: str, tell: Tell
+) -> list[Outcome]:
+    """Ask all of them, wait for all, and bring what they recorded into `directory`.
+
+    One that fails does not keep the others from theirs. Ctrl-C withdraws the request, everywhere.
+    """
+    asked: list[_Asking] = []
+    unreachable: list[Outcome] = []
+    for process in processes:
+        peer = connected(process.path)
+        if peer is None:
+            reason = "its agent is gone, or has too many visitors"
+            unreachable.append(Outcome(process, "failed", reason=reason))
+        else:
+            asked.append(_Asking(process, peer, request, tell))
+    try:
+        _talk_or_withdraw(asked)
+    finally:
+        for each in asked:
+            each.close()
+    return [*(each.outcome(directory) for each in asked), *unreachable]
+
+
+def _talk_or_withdraw(asked: list[_Asking]) -> None:
+    try:
+        talk(asked, most_silence=_MOST_SILENCE)
+    except KeyboardInterrupt:
+        for each in asked:
+            each.withdraw()
+        talk(asked, most_silence=_MOST_SILENCE)
+
+
+class _Asking(Conversation):
+    """The request to one process, and how far it has come."""
+
+    def __init__(self, process: AgentProcess, peer: socket, request: CaptureRequest, tell: Tell) -> None:
+        super().__init__(process.path, peer)
+        self._process = process
+        self._tell = tell
+        self._last: dict[str, Any] = {}
+        self._session_file: str | None = None
+        self._has_started = False
+        self.send(framed(CAPTURE, request.to_json()))
+
+    def take(self, answer: dict[str, Any]) -> None:
+        kind = answer["answer"]
+        if kind == "started":
+            self._has_started = True
+            self._session_file = answer.get("session_file")
+        if kind in _LAST:
+            self._last = answer
+            self.is_over = True
+        state = answer.get("state", kind)
+        at = f", step {answer['step']}" if answer.get("step") else ""
+        self._tell(f"process {self._process.pid}: {state}{at}")
+
+    def lose(self, reason: str) -> None:
+        super().lose(reason)
+        self._last = {"answer": "failed", "reason": reason}
+
+    def withdraw(self) -> None:
+        if not self.is_over:
+            self.send(framed(CANCEL))
+
+    # What came of it
+
+    def outcome(self, directory: str) -> Outcome:
+        answer = self._last
+        if answer["answer"] == "finished" and answer.get("path"):
+            return self._fetched(answer, directory)
+        if answer["answer"] == "failed" and self._has_started and self._session_file:
+            return self._rescued(self._session_file, directory)
+        notes = [str(note) for note in answer.get("notes") or ()]
+        reason = str(answer.get("reason", ""))
+        if answer.get("hint"):
+            reason += f" ({answer['hint']})"
+        return Outcome(self._process, answer["answer"], reason=reason, notes=notes)
+
+    def _fetched(self, answer: dict[str, Any], directory: str) -> Outcome:
+        written = str(answer["path"])
+        suffix = os.path.basename(written).partition(".")[2]
+        path = _free_path(directory, self._process, suffix)
+        try:
+            shutil.move(written, path)
+        except OSError as error:
+            reason = f"its trace cannot be fetched from {written}: {error.strerror}"
+            return Outcome(self._process, "failed", reason=reason)
+        return Outcome(
+            self._process,
+            "finished",
+            path,
+            os.path.getsize(path),
+            int(answer.get("events", 0)),
+            str(answer.get("reason", "")),
+            [str(note) for note in answer.get("notes", ())],
+        )
+
+    def _rescued(self, session_file: str, directory: str) -> Outcome:
+        """Of a process that has ended in the middle, what it had recorded until then."""
+        path = _free_path(directory, self._process, "json.gz")
+        try:
+            _wait_until_free(session_file)
+            trace = recover_file(session_file)
+            trace.add_note("capture", "the process ended in the middle of it")
+            trace.save(path)
+        except (KinetographError, OSError, RuntimeError) as error:
+            reason = f"it ended in the middle, and what it recorded cannot be read: {error}"
+            return Outcome(self._process, "failed", reason=reason)
+        with suppress(OSError):
+            os.unlink(session_file)
+        notes = [f"{note.kind}: {note.text}" for note in trace.notes]
+        reason = "the process ended in the middle of it"
+        return Outcome(self._process, "rescued", path, os.path.getsize(path), len(trace), reason, notes)
+
+
+def _wait_until_free(session_file: str) -> None:
+    """Raises for a process that still runs: it is stopped, or its agent is at fault."""
+    from kinetograph import _native
+
+    give_up = time.monotonic() + _MOST_DYING_SECONDS
+    while _native.session_file_info(session_file)["is_in_use"]:
+        if time.monotonic() > give_up:
+            raise KinetographError(f"the process still runs, and records to {session_file}")
+        time.sleep(0.01)
+
+
+def _free_path(directory: str, process: AgentProcess, suffix: str) -> str:
+    """Named by host, rank and pid; nothing that is there is overwritten."""
+    rank = "" if process.rank is None else f"-rank{process.rank}"
+    stem = os.path.join(directory, f"{process.host or 'host'}{rank}-{process.pid}")
+    path, number = f"{stem}.{suffix}", 1
+    while os.path.lexists(path):
+        number += 1
+        path = f"{stem}-{number}.{suffix}"
+    return path

@@ -1,0 +1,118 @@
+"""Talking to many agents at once: one connection each, one loop for all, and nobody waits for the slowest."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from kinetograph.errors import KinetographError
+from kinetograph.ondemand.places import pid_in_name, socket_directories
+from kinetograph.ondemand.wire import AnswerReader
+
+__all__ = ["Conversation", "agent_sockets", "connected", "talk"]
+
+_CREDENTIALS = struct.Struct("iII")  # pid, user, group
+
+
+def agent_sockets() -> list[str]:
+    """Those of this user that have a file; whether somebody listens is another question."""
+    return [
+        os.path.join(directory, name)
+        for directory in socket_directories()
+        if os.path.isdir(directory)
+        for name in sorted(os.listdir(directory))
+        if pid_in_name(name)
+    ]
+
+
+def connected(path: str) -> socket.socket | None:
+    """None if nobody listens there; then the file is removed, for its process is gone."""
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        # A full queue answers at once that it is full; only a listener on its way out would be waited for.
+        peer.settimeout(1)
+        peer.connect(path)
+        peer.setblocking(False)
+        return peer
+    except ConnectionRefusedError:
+        with suppress(OSError):
+            os.unlink(path)
+    except OSError:  # gone in between, or more connections than it takes
+        pass
+    peer.close()
+    return None
+
+
+class Conversation:
+    """One connection. A subclass takes the answers, and says when it has heard enough."""
+
+    def __init__(self, path: str, peer: socket.socket) -> None:
+        self.path = path
+        self.peer = peer
+        self.is_over = False
+        self.heard = time.monotonic()
+        self._reader = AnswerReader()
+
+    @property
+    def pid(self) -> int:
+        """As the kernel has it here: in a container the process itself may know another one."""
+        found = self.peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid: int = _CREDENTIALS.unpack(found)[0]
+        return pid
+
+    def take(self, answer: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def lose(self, reason: str) -> None:
+        """The connection has ended, and nothing more comes."""
+        self.is_over = True
+
+    def send(self, frame: bytes) -> None:
+        try:
+            self.peer.sendall(frame)  # a few hundred bytes into an empty buffer
+        except OSError as error:
+            self.lose(f"the connection has ended: {error.strerror}")
+
+    def hear(self) -> None:
+        try:
+            received = self.peer.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            received = b""
+        if not received:
+            self.lose("the connection has ended")
+            return
+        self.heard = time.monotonic()
+        try:
+            for answer in self._reader.answers(received):
+                self.take(answer)
+        except KinetographError as error:
+            self.lose(str(error))
+
+    def close(self) -> None:
+        self.peer.close()
+
+
+def talk(conversations: Iterable[Conversation], *, most_silence: float) -> None:
+    """Until all are over; one that is silent for so many seconds is lost."""
+    with selectors.DefaultSelector() as selector:
+        open_ones = {conversation for conversation in conversations if not conversation.is_over}
+        for conversation in open_ones:
+            selector.register(conversation.peer, selectors.EVENT_READ, conversation)
+        while open_ones:
+            silent_at = min(conversation.heard for conversation in open_ones) + most_silence
+            for key, _events in selector.select(max(0, silent_at - time.monotonic())):
+                key.data.hear()
+            for conversation in open_ones:
+                if time.monotonic() - conversation.heard >= most_silence and not conversation.is_over:
+                    conversation.lose(f"nothing was heard for {most_silence:g} s: is it stopped?")
+            for conversation in [each for each in open_ones if each.is_over]:
+                open_ones.remove(conversation)
+                selector.unregister(conversation.peer)

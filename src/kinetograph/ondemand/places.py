@@ -1,0 +1,73 @@
+"""Where sockets and traces lie: directories that nobody but this user can enter."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+from kinetograph.errors import UsageError
+
+__all__ = [
+    "captures_directory",
+    "own_directory",
+    "pid_in_name",
+    "socket_directories",
+    "socket_directory",
+]
+
+_PREFIX, _SUFFIX = "agent-", ".sock"
+_VARIABLE = "KINETOGRAPH_RUNTIME_DIR"
+_TEMPORARY = "/tmp"
+
+
+def socket_directory() -> str:
+    """Where an agent of this process puts its socket, made if need be."""
+    directory = socket_directories()[0]
+    if directory == _without_login():
+        own_directory(os.path.dirname(directory))
+    return own_directory(directory)
+
+
+def socket_directories() -> list[str]:
+    """Where agents may be, ours first: their environment need not be that of whoever looks for them.
+
+    A login that ends takes its /run/user away, and jobs that were never part of one go on. Not TMPDIR, which
+    is another one in every job.
+    """
+    if _VARIABLE in os.environ:
+        return [os.environ[_VARIABLE]]
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    runtime = filter(os.path.isdir, dict.fromkeys((given, f"/run/user/{os.getuid()}")))
+    of_logins = [os.path.join(folder, "kinetograph") for folder in runtime]
+    return [*of_logins, _without_login()] if os.path.isdir(given) else [_without_login(), *of_logins]
+
+
+def pid_in_name(name: str) -> int:
+    """Of the process that made a socket of this name, as it knew itself; 0 if it is no socket of ours."""
+    number = name.removeprefix(_PREFIX).partition("-")[0]
+    return int(number) if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and number.isdecimal() else 0
+
+
+def captures_directory() -> str:
+    """Where this process writes traces that nobody gave a place to."""
+    folder = f"kinetograph-{os.getuid()}"
+    ours = own_directory(os.path.join(os.environ.get("TMPDIR") or _TEMPORARY, folder))
+    return own_directory(os.path.join(ours, "captures"))
+
+
+def own_directory(path: str) -> str:
+    """Made if it is not there. Raises unless it is this user's, and closed to others."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise UsageError(
+            f"{path} is no directory that only this user can enter",
+            hint=f"chmod 700, or let {_VARIABLE} name another",
+        )
+    return path
+
+
+def _without_login() -> str:
+    return os.path.join(_TEMPORARY, f"kinetograph-{os.getuid()}", "agents")

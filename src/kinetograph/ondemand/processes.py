@@ -1,0 +1,108 @@
+"""Which processes have an agent, and what they say of themselves."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
+from kinetograph.ondemand.places import pid_in_name
+from kinetograph.ondemand.wire import STATUS, framed
+
+__all__ = ["AgentProcess", "chosen", "processes"]
+
+# An agent answers by itself, at once; only a stopped process is silent.
+_MOST_SILENCE = 0.4
+
+
+class AgentProcess(NamedTuple):
+    """A process with an agent; of one that did not answer only the pid is known."""
+
+    path: str
+    pid: int
+    host: str = ""
+    command: str = ""
+    user: str = ""
+    job: str | None = None
+    rank: int | None = None
+    step: int = 0
+    state: str = "silent"
+    python: str = ""
+
+    @property
+    def answers(self) -> bool:
+        return self.state != "silent"
+
+
+class _Asked(Conversation):
+    """Asks for `status`, and hears one answer."""
+
+    def __init__(self, path: str, peer: Any) -> None:
+        super().__init__(path, peer)
+        self.status: dict[str, Any] = {}
+        self.send(framed(STATUS))
+
+    def take(self, answer: dict[str, Any]) -> None:
+        self.status = answer
+        self.is_over = True
+
+
+def processes() -> list[AgentProcess]:
+    """All of this user's, by pid. Files of processes that are gone are removed."""
+    asked = [_Asked(path, peer) for path in agent_sockets() if (peer := connected(path)) is not None]
+    talk(asked, most_silence=_MOST_SILENCE)
+    try:
+        found = [_process(conversation) for conversation in asked]
+    finally:
+        for conversation in asked:
+            conversation.close()
+    return sorted(
+        (process for process in found if process.pid != os.getpid()), key=lambda process: process.pid
+    )
+
+
+def chosen(
+    found: Iterable[AgentProcess],
+    *,
+    pids: tuple[int, ...] = (),
+    name: str | None = None,
+    job: str | None = None,
+) -> list[AgentProcess]:
+    """Those that fit everything that is given. `name` is a pattern for a part of the command."""
+    return [
+        process
+        for process in found
+        if (not pids or process.pid in pids)
+        and (name is None or fnmatch.fnmatch(process.command, f"*{name}*"))
+        and (job is None or process.job == job)
+    ]
+
+
+def _process(asked: _Asked) -> AgentProcess:
+    status = asked.status
+    if not status:
+        return AgentProcess(asked.path, pid_in_name(os.path.basename(asked.path)))
+    rank = status.get("rank")
+    return AgentProcess(
+        path=asked.path,
+        pid=asked.pid,
+        host=str(status.get("host", "")),
+        command=str(status.get("command", "")),
+        user=_user_name(status.get("uid")),
+        job=None if status.get("job") is None else str(status["job"]),
+        rank=rank if isinstance(rank, int) else None,
+        step=status["step"] if isinstance(status.get("step"), int) else 0,
+        state=str(status.get("state", "")),
+        python=str(status.get("python", "")),
+    )
+
+
+def _user_name(uid: object) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name if isinstance(uid, int) else ""
+    except KeyError:
+        return str(uid)

@@ -1,0 +1,200 @@
+"""`kinetograph ps` and `kinetograph capture` on programs that run, and end in every way in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from agents import STEPPING, Agents, own_agents, wait_until
+
+import kinetograph as kg
+
+ENDINGS = {
+    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+    "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
+    "SIGSEGV": "resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); os.kill(os.getpid(), signal.SIGSEGV)",
+    "os._exit": "os._exit(3)",
+    "exec": "os.execv('/bin/true', ['true'])",
+}
+
+
+@pytest.fixture
+def agents() -> Iterator[Agents]:
+    with own_agents() as mine:
+        yield mine
+
+
+def test_ps_lists_who_has_an_agent(agents: Agents) -> None:
+    one = agents.start(STEPPING, SLURM_JOB_ID="7")
+    two = agents.start(STEPPING, RANK="1", WORLD_SIZE="2")
+    listed = agents.command("ps")
+    assert listed.returncode == 0
+    heading, *rows = listed.stdout.splitlines()
+    assert heading.split() == ["PID", "USER", "JOB", "RANK", "STEP", "STATE", "COMMAND"]
+    cells = {int(row.split()[0]): row.split() for row in rows}
+    assert set(cells) == {one.pid, two.pid}
+    assert cells[one.pid][2] == "7"
+    assert cells[two.pid][3] == "1"
+    as_json = [json.loads(line) for line in agents.command("ps", "--json").stdout.splitlines()]
+    assert {process["pid"]: process["job"] for process in as_json} == {one.pid: "7", two.pid: None}
+
+
+def test_ps_without_anybody_says_how_to_get_somebody(agents: Agents) -> None:
+    listed = agents.command("ps")
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert "KINETOGRAPH_AGENT=1" in listed.stderr
+
+
+def test_ps_removes_what_a_killed_process_has_left(agents: Agents) -> None:
+    program = agents.start(STEPPING)
+    program.kill()
+    program.wait()
+    (left,) = agents.sockets_of(program.pid)
+    assert agents.command("ps", "--json").stdout == ""
+    assert not left.exists()
+
+
+def test_ps_does_not_wait_for_a_stopped_process(agents: Agents) -> None:
+    stopped, running = agents.start(STEPPING), agents.start(STEPPING)
+    stopped.send_signal(signal.SIGSTOP)
+    wait_until(lambda: "T (stopped)" in Path(f"/proc/{stopped.pid}/status").read_text())
+    listed = [json.loads(line) for line in agents.command("ps", "--json").stdout.splitlines()]
+    states = {process["pid"]: process["state"] for process in listed}
+    assert states == {stopped.pid: "silent", running.pid: "idle"}
+
+
+def test_captures_of_several_processes_come_into_one_directory(agents: Agents, tmp_path: Path) -> None:
+    programs = [agents.start(STEPPING, RANK=str(rank), WORLD_SIZE="2") for rank in range(2)]
+    done = agents.command("capture", "--all", "--steps", 3, "-o", tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    paths = done.stdout.splitlines()
+    host = os.uname().nodename
+    expected = [tmp_path / "new" / f"{host}-rank{rank}-{programs[rank].pid}.json.gz" for rank in range(2)]
+    assert sorted(paths) == sorted(map(str, expected))
+    for path in paths:
+        assert [event.name for event in kg.load(path).events].count("work") == 3
+    assert not list(agents.captures.iterdir())
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_process_that_ends_in_the_middle_leaves_what_it_recorded(
+    agents: Agents, tmp_path: Path, ending: str
+) -> None:
+    code = f"""
+import os, resource, signal, sys
+import kinetograph as kg
+sys.stdin.readline()
+kg.mark("the last")
+{ENDINGS[ending]}
+"""
+    program = agents.start(code)
+    capturing = subprocess.Popen(
+        agents.command_line("capture", "--pid", program.pid, "--duration", "3600s", "-o", tmp_path),
+        env=agents.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: _state(agents, program.pid) == "recording")
+    program.communicate("go\n")
+    stdout, stderr = capturing.communicate()
+    assert capturing.returncode == 0, stderr
+    assert "the process ended in the middle of it" in stderr
+    trace = kg.load(stdout.strip())
+    assert "the last" in [event.name for event in trace.events]
+    assert not list(agents.captures.iterdir())
+
+
+def _state(agents: Agents, pid: int) -> str:
+    return str(agents.peer(pid).asked(b"S")["state"])
+
+
+def test_an_interrupted_capture_is_withdrawn(agents: Agents, tmp_path: Path) -> None:
+    program = agents.start(STEPPING)
+    capturing = subprocess.Popen(
+        agents.command_line("capture", "--pid", program.pid, "--duration", "3600s", "-o", tmp_path),
+        env=agents.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: _state(agents, program.pid) == "recording")
+    capturing.send_signal(signal.SIGINT)
+    _stdout, stderr = capturing.communicate()
+    assert capturing.returncode == 1
+    assert f"process {program.pid} was not captured, cancelled" in stderr
+    assert _state(agents, program.pid) == "idle"
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_that_fails_does_not_keep_the_others_from_theirs(agents: Agents, tmp_path: Path) -> None:
+    failing = """
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def start(self): raise ValueError("not today")
+kg.ondemand.register_client(Client())
+"""
+    good, bad = agents.start(STEPPING), agents.start(failing + STEPPING)
+    wait_until(lambda: agents.peer(bad.pid).asked(b"S")["step"] > 0)
+    done = agents.command("capture", "--all", "--duration", "10ms", "-o", tmp_path)
+    assert done.returncode == 3
+    assert f"process {bad.pid} was not captured, failed: ValueError: not today" in done.stderr
+    assert [Path(path).name.partition(".")[0] for path in done.stdout.splitlines()] == [
+        f"{os.uname().nodename}-{good.pid}"
+    ]
+
+
+def test_processes_are_chosen_by_name_and_job(agents: Agents, tmp_path: Path) -> None:
+    one, two = agents.start(STEPPING, "--first", SLURM_JOB_ID="7"), agents.start(STEPPING, "--second")
+    for choice, chosen in ((("--name", "--fir?t"), one), (("--job", "7"), one), (("--name", "second"), two)):
+        done = agents.command("capture", *choice, "--duration", "1ms", "-q", "-o", tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"-{chosen.pid}" in done.stdout
+    assert "no process with an agent is meant" in agents.command("capture", "--job", "8", "-o", ".").stderr
+
+
+def test_a_process_without_an_agent_is_told_what_to_set_next_time(agents: Agents) -> None:
+    done = agents.command("capture", "--pid", os.getpid(), "-o", ".")
+    assert done.returncode == 1
+    assert f"process {os.getpid()} has no agent" in done.stderr
+    assert "next time, set KINETOGRAPH_AGENT=1" in done.stderr
+    assert "there is no process" in agents.command("capture", "--pid", 2**22 + 1, "-o", ".").stderr
+    assert "which processes?" in agents.command("capture", "-o", ".").stderr
+
+
+def test_a_program_that_is_recorded_by_run_can_be_captured_too(agents: Agents, tmp_path: Path) -> None:
+    code = "import os\n" + STEPPING.replace(
+        "while True", f"while not os.path.exists({str(tmp_path / 'end')!r})"
+    )
+    run = subprocess.Popen(
+        agents.command_line("run", "-q", "--agent", "-o", tmp_path / "run.json.gz", "-c", code),
+        env=agents.environment,
+    )
+    wait_until(lambda: len(list(agents.sockets.glob("agent-*.sock"))) == 1)
+    done = agents.command("capture", "--all", "--steps", 2, "-o", tmp_path / "captured")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "end").touch()
+    assert run.wait() == 0
+    assert [event.name for event in kg.load(done.stdout.strip()).events].count("work") == 2
+    assert [event.name for event in kg.load(tmp_path / "run.json.gz").events].count("work") > 2
+
+
+def test_children_of_a_pool_come_and_go_without_leaving_sockets_for_ever(agents: Agents) -> None:
+    code = """
+import multiprocessing, sys
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(sum(pool.map(abs, range(100))), flush=True)
+        sys.stdin.read()
+"""
+    program = agents.start(code)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "4950\n"
+    wait_until(lambda: len(list(agents.sockets.iterdir())) == 3)
+    program.communicate()
+    agents.command("ps")
+    assert not list(agents.sockets.iterdir())

@@ -1,0 +1,284 @@
+// The agent as its peers see it: who is answered, who is let go, and what a fork leaves.
+#include "agent/agent.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "check.h"
+
+using namespace kinetograph::agent;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::atomic<uint64_t> asking_peer{0};
+std::atomic<bool> can_serve{true};
+
+bool note_request(uint64_t peer, std::string) {
+    if (can_serve) asking_peer = peer;
+    return can_serve;
+}
+
+struct Directory {
+    Directory() { path = mkdtemp(name); }
+    ~Directory() { std::filesystem::remove_all(path); }
+    char name[32] = "/tmp/kinetograph-test-XXXXXX";
+    std::string path;
+};
+
+struct Running {
+    Running() : path(Agent::instance().start(directory.path, &note_request)) { asking_peer = 0; }
+    ~Running() { Agent::instance().stop(); }
+    Directory directory;
+    std::string path;
+};
+
+class Peer {
+public:
+    explicit Peer(const std::string& path) { CHECK(knock(path)); }
+    Peer() = default;
+    // False if nobody is there.
+    bool knock(const std::string& path) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+        return connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    }
+    ~Peer() { hang_up(); }
+    Peer(Peer&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    void hang_up() {
+        if (descriptor_ >= 0) close(descriptor_);
+        descriptor_ = -1;
+    }
+    void say(const std::string& bytes) {
+        CHECK(send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size()));
+    }
+    // Empty when the agent has hung up.
+    std::string hear() {
+        char header[header_bytes];
+        if (recv(descriptor_, header, sizeof header, MSG_WAITALL) != ssize_t(sizeof header)) return {};
+        CHECK(std::memcmp(header,
+                          "KG\x01"
+                          "A",
+                          4) == 0);
+        uint32_t length = 0;
+        for (int i = 4; i < 8; ++i) length = length << 8 | uint8_t(header[i]);
+        std::string payload(length, '\0');
+        CHECK(recv(descriptor_, payload.data(), length, MSG_WAITALL) == ssize_t(length));
+        return payload;
+    }
+    std::string asked(Kind kind, const std::string& payload = {}) {
+        say(framed(kind, payload));
+        return hear();
+    }
+
+private:
+    int descriptor_ = socket(AF_UNIX, SOCK_STREAM, 0);
+};
+
+void wait_for_request() {
+    while (asking_peer == 0) std::this_thread::sleep_for(1ms);
+}
+
+size_t open_descriptors() {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        (void)entry;
+        ++count;
+    }
+    return count;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST(status_is_answered_with_what_the_agent_was_told) {
+    Running agent;
+    Agent::instance().describe(R"("pid":42)");
+    Agent::instance().set_step(7);
+    CHECK(Peer(agent.path).asked(Kind::status) == R"({"answer":"status","pid":42,"step":7,"state":"idle"})");
+}
+
+TEST(the_socket_is_closed_to_others_and_gone_after_the_stop) {
+    std::string path;
+    {
+        Running agent;
+        path = agent.path;
+        struct stat info{};
+        CHECK(stat(path.c_str(), &info) == 0 && (info.st_mode & 0777) == 0600);
+        CHECK(Agent::instance().start(agent.directory.path, &note_request) == path);  // the same again
+    }
+    CHECK(access(path.c_str(), F_OK) != 0);
+}
+
+TEST(who_sends_garbage_or_too_much_is_let_go_and_others_are_answered) {
+    Running agent;
+    for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n"), std::string("KG\x01"
+                                                                                    "C\xff\xff\xff\xff")}) {
+        Peer stranger(agent.path);
+        stranger.say(bytes);
+        CHECK(stranger.hear().empty());
+    }
+    CHECK(contains(Peer(agent.path).asked(Kind::status), "idle"));
+}
+
+TEST(half_a_request_is_not_waited_for) {
+    Running agent;
+    Peer slow(agent.path);
+    slow.say(
+        "KG\x01"
+        "C");
+    CHECK(slow.hear().empty());  // after two seconds
+}
+
+TEST(more_peers_than_an_agent_takes_are_let_go) {
+    Running agent;
+    std::vector<Peer> peers;
+    for (int i = 0; i < 32; ++i) {
+        peers.emplace_back(agent.path);
+        CHECK(!peers.back().asked(Kind::status).empty());
+    }
+    Peer one_more(agent.path);
+    CHECK(one_more.hear().empty());
+    peers.pop_back();
+    for (;;) {  // until the agent has seen that there is room again
+        Peer next(agent.path);
+        next.say(framed(Kind::status, ""));
+        if (!next.hear().empty()) break;
+    }
+}
+
+TEST(who_reads_no_answers_is_let_go) {
+    Running agent;
+    Peer deaf(agent.path);
+    CHECK(!deaf.asked(Kind::status).empty());
+    const std::string request = framed(Kind::status, "");
+    std::string many;
+    for (int i = 0; i < 500; ++i) many += request;
+    const size_t before = open_descriptors();  // both ends among them
+    Agent::instance().describe("\"x\":\"" + std::string(8000, 'x') + '"');
+    deaf.say(many);
+    while (open_descriptors() >= before) std::this_thread::sleep_for(1ms);
+    Agent::instance().describe("");
+}
+
+TEST(a_capture_that_nobody_takes_is_told_of_again_and_again) {
+    Running agent;
+    Peer peer(agent.path);
+    CHECK(contains(peer.asked(Kind::capture, "{}"), "waiting for the interpreter"));
+    CHECK(contains(peer.hear(), "waiting for the interpreter"));
+    CHECK(contains(Peer(agent.path).asked(Kind::status), "waiting for the interpreter"));
+    Agent::instance().end_capture("{}");
+}
+
+TEST(there_is_one_capture_at_a_time_and_its_peer_hears_of_it) {
+    Running agent;
+    Peer peer(agent.path);
+    peer.say(framed(Kind::capture, "{}"));
+    wait_for_request();
+    Agent::instance().take_capture();
+    CHECK(contains(Peer(agent.path).asked(Kind::capture, "{}"), "another capture is running"));
+    CHECK(Agent::instance().answer(asking_peer, R"({"answer":"started"})"));
+    CHECK(contains(peer.hear(), "started"));
+    Agent::instance().end_capture(R"({"answer":"finished"})");
+    CHECK(contains(peer.hear(), "finished"));
+    CHECK(!contains(peer.asked(Kind::capture, "{}"), "refused"));
+    Agent::instance().end_capture("{}");
+}
+
+TEST(a_request_that_nobody_can_serve_is_refused) {
+    Running agent;
+    can_serve = false;
+    CHECK(contains(Peer(agent.path).asked(Kind::capture, "{}"), "refused"));
+    can_serve = true;
+    CHECK(contains(Peer(agent.path).asked(Kind::status), "idle"));
+}
+
+TEST(what_ends_a_capture_early_wakes_it) {
+    Running agent;
+    for (const uint32_t why : {wake_cancelled, wake_peer_gone, wake_poked}) {
+        asking_peer = 0;
+        Peer peer(agent.path);
+        peer.say(framed(Kind::capture, "{}"));
+        wait_for_request();
+        Agent::instance().take_capture();
+        CHECK(Agent::instance().wait(0ns) == 0);
+        if (why == wake_cancelled) CHECK(contains(Peer(agent.path).asked(Kind::cancel), "accepted"));
+        if (why == wake_peer_gone) peer.hang_up();
+        if (why == wake_poked) Agent::instance().poke();
+        CHECK(Agent::instance().wait(60s) == why);
+        Agent::instance().end_capture("{}");
+    }
+    CHECK(contains(Peer(agent.path).asked(Kind::cancel), "nothing is being captured"));
+}
+
+TEST(at_the_end_of_the_process_a_capture_is_waited_for_and_none_begins) {
+    Running agent;
+    Peer peer(agent.path);
+    peer.say(framed(Kind::capture, "{}"));
+    wait_for_request();
+    std::thread worker([] {
+        CHECK(Agent::instance().wait(60s) == wake_ending);
+        Agent::instance().end_capture("{}");
+    });
+    CHECK(Agent::instance().end_captures(60s));
+    worker.join();
+    CHECK(contains(Peer(agent.path).asked(Kind::capture, "{}"), "ending"));
+}
+
+TEST(a_forked_child_has_no_agent_until_it_starts_one_and_the_parent_goes_on) {
+    Running agent;
+    Peer open(agent.path);
+    CHECK(!open.asked(Kind::status).empty());
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool left_alone = Agent::instance().path().empty() && access(agent.path.c_str(), F_OK) == 0;
+        const std::string own = Agent::instance().start(agent.directory.path, &note_request);
+        const bool answers = contains(Peer(own).asked(Kind::status), "status");
+        Agent::instance().stop();
+        _exit(left_alone && own != agent.path && answers ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(!open.asked(Kind::status).empty());  // the connection from before, too
+    CHECK(!Peer(agent.path).asked(Kind::status).empty());
+}
+
+TEST(a_program_that_closes_all_descriptors_gets_a_new_socket_with_the_next_knock) {
+    Running agent;
+    const std::string before = agent.path;
+    {
+        Peer first(before);
+        CHECK(!first.asked(Kind::status).empty());
+    }
+    // Not by close: sanitizers rightly call it a race, and it is the one that this test is about.
+    for (int descriptor = 3; descriptor < 256; ++descriptor) syscall(SYS_close, descriptor);
+    std::vector<int> strangers;  // files of the program, with the numbers that were ours
+    for (int i = 0; i < 16; ++i) strangers.push_back(open("/dev/null", O_RDWR));
+    // Who sleeps in poll still has the old socket, and wakes up by this; who did not has seen it already.
+    Peer visitor;
+    visitor.knock(before);
+    while (Agent::instance().path() == before) std::this_thread::sleep_for(1ms);
+    CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
+    for (const int stranger : strangers) CHECK(fcntl(stranger, F_GETFD) >= 0 && close(stranger) == 0);
+}
+
+CHECK_MAIN
