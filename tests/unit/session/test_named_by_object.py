@@ -107,6 +107,23 @@ def test_among_all_calls_they_stand_in_place_of_the_function() -> None:
     assert leaf_call.module_hierarchy == ["Wheel_0"]
 
 
+def test_calls_of_c_functions_lie_in_them() -> None:
+    def fail() -> None:
+        len(())
+        raise KeyError("failed")
+
+    def work() -> None:
+        with pytest.raises(KeyError):
+            Part(Wheel(lambda: len(())), Wheel(fail))()
+
+    trace = recorded(work, kg.ProfilerConfig(with_stack=True, calls=kg.CallOptions(c_calls=True)))
+    parts = [name for name in shown(trace) if name.rpartition("/")[2] in ("Part_0", "Wheel_0", "Wheel_1")]
+    assert parts == ["Part_0", "Part_0/Wheel_0", "Part_0/Wheel_1"]
+    lengths = [event.module_hierarchy for event in trace.events if event.name == "<built-in function len>"]
+    assert lengths == [["Part_0", "Wheel_0"], ["Part_0", "Wheel_1"]]
+    assert lost(trace) == []
+
+
 def test_filters_leave_modules_that_are_asked_for() -> None:
     other = kg.CallOptions(include=["nothing_of_this_name"])
     asked = kg.ProfilerConfig(with_stack=True, with_modules=True, calls=other)
