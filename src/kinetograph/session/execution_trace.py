@@ -14,6 +14,7 @@ from kinetograph.hints import TYPE_CHECKING, Any, Self
 from kinetograph.session.scopes import load_torch_side
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from kinetograph.export.execution_trace import ExecutionTraceFile
@@ -261,8 +262,10 @@ def _finish_at_exit() -> None:
 
 def _finish_all() -> None:
     """At exit nobody takes an exception: it becomes a sentence on stderr."""
-    left = [partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid()]
-    for finish in [*left, *(observer.unregister_callback for observer in list(_registered))]:
+    endings: list[Callable[[], object]] = []
+    endings += (partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid())
+    endings += (observer.unregister_callback for observer in list(_registered))
+    for finish in endings:
         try:
             finish()
         except KinetographError as error:

@@ -1,4 +1,4 @@
-"""`patch_torch`, `unpatch_torch`: ranges that a program makes by torch, where torch itself does not tell us."""
+"""`patch_torch`, `unpatch_torch`: ranges that a program makes by torch, where torch does not tell us."""
 
 from __future__ import annotations
 
