@@ -31,21 +31,17 @@ KERNEL = {
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _one_cache_for_all_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _one_cache_of_inductor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(Path(__file__).parents[3] / "build" / "cache"))
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
         yield
 
 
 @pytest.fixture(autouse=True)
-def _compiled_anew_and_in_one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+def _compiled_anew() -> Iterator[None]:
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
-    torch.set_num_threads(before)
 
 
 def wave(x: Any) -> Any:

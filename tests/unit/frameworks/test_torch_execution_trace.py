@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,6 @@ from tests.torch_programs import convolution_step, transformer_step
 import kinetograph as kg
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
-
-CACHE = str(Path(__file__).parents[3] / "build" / "cache")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_cache_for_all_runs() -> Iterator[None]:
-    """Built once, and kept with what else is built here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", CACHE)
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _no_threads_but_ours() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def traced(run: Callable[[], object], path: Path) -> Graph:
@@ -411,7 +393,6 @@ def run_program(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", head + text],
         cwd=folder,
-        env=os.environ | {"XDG_CACHE_HOME": CACHE},
         capture_output=True,
         text=True,
         timeout=120,

@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -23,23 +23,6 @@ import kinetograph as kg
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
 STEPS = {"convolution": convolution_step, "transformer": transformer_step}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_cache_for_all_runs() -> Iterator[None]:
-    """Built once, and kept with what else is built here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(Path(__file__).parents[3] / "build" / "cache"))
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _no_threads_but_ours() -> Iterator[None]:
-    """Those among which torch divides the work of an operator run operators too, as it happens to fall."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def ours(step: Callable[[], object], path: Path, **options: Any) -> kg.Trace:

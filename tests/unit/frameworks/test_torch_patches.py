@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,8 +18,7 @@ torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here"
 
 
 @pytest.fixture(autouse=True)
-def _patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(Path(__file__).parents[3] / "build" / "cache"))
+def _patched() -> Iterator[None]:
     kg.patch_torch()
     yield
     kg.unpatch_torch()

@@ -16,7 +16,6 @@ from kinetograph.session.late_import import AfterImport
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
-CACHE = Path(__file__).parents[3] / "build" / "cache"
 
 PROGRAM = """
 import os, sys
@@ -42,10 +41,7 @@ def ran(tmp_path: Path, program: str, *options: str) -> kg.Trace:
 
 
 @pytest.mark.parametrize("options", [(), ("--no-calls",)])
-def test_operators_are_recorded_once_torch_is_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
+def test_operators_are_recorded_once_torch_is_imported(tmp_path: Path, options: tuple[str, ...]) -> None:
     trace = ran(tmp_path, PROGRAM, *options)
     seen = Counter(event.name for event in trace.events if event.category == "cpu_op")
     assert (seen["aten::ones"], seen["aten::dot"], seen["aten::zeros"]) == (2, 1, 1), trace.notes
@@ -97,10 +93,7 @@ model(torch.ones(1, 2))
 
 
 @pytest.mark.parametrize("options", [(), ("--no-calls", "--with-modules")])
-def test_modules_are_named_once_torch_is_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
+def test_modules_are_named_once_torch_is_imported(tmp_path: Path, options: tuple[str, ...]) -> None:
     trace = ran(tmp_path, MODULES, *options)
     calls = [event for event in trace.events if event.is_python_function]
     modules = [event for event in calls if event.name.startswith("nn.Module: ")]
