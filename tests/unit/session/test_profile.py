@@ -350,7 +350,7 @@ def test_the_profiler_attribute_is_the_cycle() -> None:
 
 
 def test_an_option_of_a_later_part_says_what_is_missing() -> None:
-    with pytest.raises(kg.NotAvailable, match="profile_memory is not available here: .* come with"):
+    with pytest.raises(kg.NotAvailable, match=r"profile_memory is not available here: .* come with"):
         kg.profile(activities=["cpu"], profile_memory=True)
 
 
