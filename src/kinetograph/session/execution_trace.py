@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
 
 from kinetograph.checks import path_text, require_bool
@@ -261,8 +262,9 @@ def _finish_at_exit() -> None:
 
 def _finish_all() -> None:
     """At exit nobody takes an exception: it becomes a sentence on stderr."""
-    left = [partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid()]
-    for finish in [*left, *(observer.unregister_callback for observer in list(_registered))]:
+    ends: list[Callable[[], None]] = [observer.unregister_callback for observer in _registered]
+    ends += [partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid()]
+    for finish in ends:
         try:
             finish()
         except KinetographError as error:
