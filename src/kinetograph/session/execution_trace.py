@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
 
 from kinetograph.checks import path_text, require_bool
@@ -14,7 +15,6 @@ from kinetograph.hints import TYPE_CHECKING, Any, Self
 from kinetograph.session.scopes import load_torch_side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from kinetograph.export.execution_trace import ExecutionTraceFile
@@ -262,10 +262,9 @@ def _finish_at_exit() -> None:
 
 def _finish_all() -> None:
     """At exit nobody takes an exception: it becomes a sentence on stderr."""
-    endings: list[Callable[[], object]] = []
-    endings += (partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid())
-    endings += (observer.unregister_callback for observer in list(_registered))
-    for finish in endings:
+    ends: list[Callable[[], None]] = [observer.unregister_callback for observer in _registered]
+    ends += [partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid()]
+    for finish in ends:
         try:
             finish()
         except KinetographError as error:
