@@ -49,6 +49,7 @@ def ran(folder: Path, text: str, options: dict[str, Any]) -> dict[str, Any]:
 
 FILE_NAME = r"[\w.-]+?\.\d{19}\.pt\.trace\.json(\.gz)?"
 STEPS = {"wait": 1, "warmup": 1, "active": 2}
+EVERYTHING = {"record_shapes": True, "with_flops": True, "with_stack": True, "with_modules": True}
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,7 @@ STEPS = {"wait": 1, "warmup": 1, "active": 2}
         {"iterations": 9, "schedule": STEPS, "raises_at": 1},
         {"iterations": 9, "raises_at": 1},
         {"iterations": 8, "schedule": STEPS, "acc_events": True},
+        {"iterations": 8, "schedule": STEPS, "model": True, "profile": EVERYTHING},
     ],
     ids=json.dumps,
 )

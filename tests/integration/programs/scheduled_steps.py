@@ -37,17 +37,23 @@ def on_trace_ready(prof: profile) -> None:
 to_tensorboard = tensorboard_trace_handler(str(FOLDER / "tb"), **OPTIONS.get("tensorboard", {}))
 
 
+def train() -> None:
+    numbers = sum(range(1000))
+    if model is not None:
+        model(torch.full((2, 4), float(numbers))).sum().backward()
+
+
 def run() -> profile:
     with profile(
         activities=[ProfilerActivity.CPU],
         schedule=schedule(**OPTIONS["schedule"]) if "schedule" in OPTIONS else None,
         on_trace_ready=on_trace_ready,
-        record_shapes=True,
         acc_events=OPTIONS.get("acc_events", False),
+        **OPTIONS.get("profile", {"record_shapes": True}),
     ) as prof:
         for iteration in range(OPTIONS["iterations"]):
             with record_function(f"forward {iteration}"):
-                sum(range(1000))
+                train()
             with record_function(f"backward {iteration}"):
                 sum(range(1000))
             if iteration == OPTIONS.get("raises_at"):
@@ -56,16 +62,27 @@ def run() -> profile:
     return prof
 
 
+if OPTIONS.get("model"):
+    import torch
+
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+else:
+    model = None
+
 error, names = "", []
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     try:
         prof = run()
         # torch.profiler calls all steps "ProfilerStep*" here, and by their number in the file.
-        names = sorted({re.sub(r"^ProfilerStep#\d+", "ProfilerStep*", event.name) for event in prof.events()})
+        events = [event for event in prof.events() if not event.is_python_function]
+        names = sorted({re.sub(r"^ProfilerStep#\d+", "ProfilerStep*", event.name) for event in events})
         if OPTIONS.get("table"):
             table = prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=5)
-            names.append(" ".join(line for line in table.splitlines() if "Self CPU %" in line).strip())
+            names.append(" ".join(line for line in table.splitlines() if "Self CPU %" in line).split())
+            averages = prof.key_averages(group_by_input_shape=True)
+            rows = [[row.key, row.count, str(row.input_shapes), row.flops] for row in averages]
+            names.append(sorted(row for row in rows if row[0] in names))
     except (KeyError, ValueError) as raised:
         error = repr(raised)
 
