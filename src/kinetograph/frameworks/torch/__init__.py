@@ -1,5 +1,6 @@
 """Operators of PyTorch: a small native observer, built against the torch that is installed.
 
 `build.py` makes it and keeps it, `operators.py` switches it on and off for sessions; what it does for each
-operator is in `observer/observer.cpp`.
+operator is in `observer/observer.cpp`. `ranges.py` brings what torch.compile tells, `emitted.py` names of
+operators where nothing can be built, `patches.py` ranges of the program where no other way does.
 """
