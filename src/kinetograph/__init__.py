@@ -51,12 +51,11 @@ from kinetograph.session.observer import (
     add_thread_local_callback,
     remove_callback,
 )
-from kinetograph.session.patching import patch_torch, unpatch_torch
 from kinetograph.session.profile import profile
 from kinetograph.session.report import report_event, report_memory_usage
 from kinetograph.session.result import ProfilerResult
 from kinetograph.session.schedule import ProfilerAction, schedule
-from kinetograph.session.scopes import counter, mark, record_function, scope
+from kinetograph.session.scopes import counter, mark, patch_torch, record_function, scope, unpatch_torch
 from kinetograph.session.step_tracker import KinetoStepTracker, step
 from kinetograph.session.tensorboard import tensorboard_trace_handler
 from kinetograph.trace import DeviceType, Event, EventKind, KinetoEvent, RecordScope, Trace, load

@@ -16,8 +16,8 @@ from kinetograph import _native
 from kinetograph.run.command import program_folder, split_interpreter_arguments
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.settings import RunSettings
-from kinetograph.session.patching import patch_torch
 from kinetograph.session.recording import Session
+from kinetograph.session.scopes import patch_torch
 
 __all__ = ["start", "unrecorded_fork"]
 

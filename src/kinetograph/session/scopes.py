@@ -24,8 +24,10 @@ __all__ = [
     "load_python_side",
     "load_torch_side",
     "mark",
+    "patch_torch",
     "record_function",
     "scope",
+    "unpatch_torch",
 ]
 
 record_function = scope
@@ -74,6 +76,30 @@ def load_torch_side() -> None:
         from kinetograph.export import execution_trace  # noqa: F401
         from kinetograph.frameworks.torch import build, emitted, modules, operators, patches  # noqa: F401
         from kinetograph.frameworks.torch import execution_trace as nodes  # noqa: F401
+
+
+def patch_torch() -> None:
+    """Let ranges of `torch.profiler.record_function` and `torch.cuda.nvtx` be scopes of ours as well.
+
+    >>> kg.patch_torch()
+    >>> with kg.profile(), torch.cuda.nvtx.range("load"):
+    ...     load()
+
+    For where they do not come by themselves: without the observer of operators, and without
+    `kg.nvtx.install()`. No range is ever recorded twice. Torch is not imported for that; one that is imported
+    later is patched then. `kinetograph run` does this by itself. `unpatch_torch` undoes it.
+    """
+    load_python_side()
+    from kinetograph.session import patching
+
+    patching.patch()
+
+
+def unpatch_torch() -> None:
+    """Give torch its own functions back; without `patch_torch` before, nothing happens."""
+    from kinetograph.session import patching
+
+    patching.undo()
 
 
 def _prepare_first(*args: Any, **options: Any) -> tuple[int, Details | None]:
