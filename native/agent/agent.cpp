@@ -52,6 +52,7 @@ Agent::Agent() {
 std::string Agent::start(const std::string& directory, OnCapture on_capture) {
     std::scoped_lock lock(thread_mutex_, mutex_);
     if (is_started_) return listener_.path();
+    remove_stale(directory);
     Listener listener(directory);
     if (!waker_.is_intact() && !waker_.open()) {
         const int error = errno;

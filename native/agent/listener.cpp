@@ -1,5 +1,7 @@
 #include "agent/listener.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,7 +43,31 @@ sockaddr_un address_of(const std::string& path) {
     return address;
 }
 
+// Nobody listens there. One that lives may be in another namespace of pids.
+bool is_refused(const std::string& path) {
+    const int visitor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (visitor < 0) return false;
+    const sockaddr_un address = address_of(path);
+    const bool is_connected =
+        connect(visitor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const bool refused = !is_connected && errno == ECONNREFUSED;
+    close(visitor);
+    return refused;
+}
+
 }  // namespace
+
+void remove_stale(const std::string& directory) {
+    DIR* opened = opendir(directory.c_str());
+    if (!opened) return;
+    while (const dirent* entry = readdir(opened)) {
+        int pid = 0;
+        if (std::sscanf(entry->d_name, "agent-%d-", &pid) != 1 || pid <= 0) continue;
+        const std::string path = directory + "/" + entry->d_name;
+        if (kill(pid, 0) != 0 && errno == ESRCH && is_refused(path)) unlink(path.c_str());
+    }
+    closedir(opened);
+}
 
 // It gets its name when it listens: one that refuses connections belongs to nobody, and may be removed.
 Listener::Listener(const std::string& directory) {

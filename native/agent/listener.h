@@ -33,4 +33,7 @@ private:
     std::string path_;
 };
 
+// Removes the sockets of processes that ended without a word, as workers of a pool do.
+void remove_stale(const std::string& directory);
+
 }  // namespace kinetograph::agent

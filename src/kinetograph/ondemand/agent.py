@@ -8,12 +8,13 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import threading
 
 from kinetograph import _native
 from kinetograph.checks import text_tuple
 from kinetograph.errors import KinetographError, UsageError
 from kinetograph.hints import TYPE_CHECKING
-from kinetograph.ondemand.places import pid_in_name, socket_directory
+from kinetograph.ondemand.places import socket_directory
 from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace.json_text import encodable, to_json
 
@@ -27,6 +28,9 @@ _OFF = ("", "0", "false", "no", "off")
 _JOB_VARIABLES = ("KINETOGRAPH_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 # For a capture that runs when the process ends: to be built and written.
 _MOST_AT_EXIT_NS = 60_000_000_000
+
+# Held across a fork: a child in which another thread is importing for ever could not import the same.
+_loading = threading.RLock()
 
 _process = 0
 _directories: tuple[str, ...] = ()
@@ -44,6 +48,9 @@ def start(directories: tuple[str, ...] = (), ring_seconds: float | None = None) 
     path = _begin()
     if _process == 0:
         atexit.register(stop)
+        os.register_at_fork(
+            before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+        )
         os.register_at_fork(
             before=_native.agent_expects_fork,
             after_in_parent=_native.agent_goes_on,
@@ -104,7 +111,6 @@ def _seconds_of_ring() -> float | None:
 
 def _listen() -> str:
     directory = socket_directory()
-    _remove_stale(directory)
     # First: whoever finds the socket asks at once.
     _native.describe_agent(_description())
     _native.set_agent_step(KinetoStepTracker.current_step())
@@ -115,18 +121,6 @@ def _listen() -> str:
             f"cannot listen in {directory}: {error.strerror}",
             hint="let KINETOGRAPH_RUNTIME_DIR name another directory",
         ) from error
-
-
-def _remove_stale(directory: str) -> None:
-    """Sockets of processes that ended without a word, as workers of a pool do: nobody else may ever look."""
-    for name in os.listdir(directory):
-        pid = pid_in_name(name)
-        if pid and not os.path.exists(f"/proc/{pid}"):
-            from kinetograph.ondemand.peers import connected
-
-            peer = connected(os.path.join(directory, name))
-            if peer is not None:  # it lives, in another namespace of pids
-                peer.close()
 
 
 def _description() -> str:
@@ -162,7 +156,10 @@ def _is_own_command(arguments: list[str]) -> bool:
 
 
 def _start_in_child() -> None:
-    """The parent's socket is not ours. Where none can be made, the child goes on without."""
+    """The parent's socket is not ours. Where none can be made, the child goes on without.
+
+    Nothing may be imported here: a thread that is not there any more may have been importing the same.
+    """
     global _process, _capture
     if _process == -1:
         return
@@ -185,8 +182,6 @@ def _on_step() -> None:
 
 def _on_request(peer: int, request: bytes) -> None:
     """In a native thread, which is gone when this returns."""
-    import threading
-
     _native.take_capture()
     thread = threading.Thread(target=_serve, args=(peer, request), name="kinetograph-capture", daemon=True)
     try:
@@ -199,8 +194,10 @@ def _serve(peer: int, request: bytes) -> None:
     global _capture
     last: dict[str, object] = {}
     try:
-        from kinetograph.ondemand.capturing import Capture
+        with _loading:
+            from kinetograph.ondemand.capturing import Capture, load_what_captures_need
 
+            load_what_captures_need()
         _capture = Capture(peer, _directories)
         last = _capture.run(request)
     except Exception as error:

@@ -17,14 +17,24 @@ from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.window import Window
 from kinetograph.session.activity import activity_set
 from kinetograph.session.handover import call_program
+from kinetograph.session.scopes import load_python_side
 from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace import Trace
 from kinetograph.trace.json_text import to_json
 
-__all__ = ["Capture"]
+__all__ = ["Capture", "load_what_captures_need"]
 
 _MOST_NOTES, _LONGEST_NOTE = 20, 500
 _SESSION_SUFFIX = ".kgsession"
+
+
+def load_what_captures_need() -> None:
+    """What is imported late elsewhere, so that a capture imports nothing while the program may fork."""
+    import json  # noqa: F401
+
+    from kinetograph.export import chrome, perfetto  # noqa: F401
+
+    load_python_side()
 
 
 class Capture:
