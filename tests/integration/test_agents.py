@@ -238,6 +238,28 @@ if child:
     os.kill(child, signal.SIGKILL)
 
 
+def test_forks_while_a_capture_begins_wait_for_nothing_and_say_nothing(agents: Agents) -> None:
+    forking = """
+import os, sys
+sys.stdin.readline()
+for _ in range(40):
+    child = os.fork()
+    if child == 0:
+        import json, typing, socket
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+os._exit(0)
+"""
+    for _ in range(3):
+        program = agents.start(forking)
+        peer = agents.peer(program.pid)
+        assert program.stdin is not None
+        program.stdin.write("go\n")
+        program.stdin.flush()
+        peer.say(b"C", duration_ns=3600_000_000_000)
+        assert program.wait() == 0
+
+
 def test_the_next_agent_removes_what_dead_ones_have_left(agents: Agents) -> None:
     dead = agents.start(WAITING)
     dead.kill()

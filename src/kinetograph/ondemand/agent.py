@@ -15,6 +15,7 @@ from kinetograph.checks import text_tuple
 from kinetograph.errors import KinetographError, UsageError
 from kinetograph.hints import TYPE_CHECKING
 from kinetograph.ondemand.places import socket_directory
+from kinetograph.session.scopes import load_together
 from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace.json_text import encodable, to_json
 
@@ -28,9 +29,6 @@ _OFF = ("", "0", "false", "no", "off")
 _JOB_VARIABLES = ("KINETOGRAPH_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 # For a capture that runs when the process ends: to be built and written.
 _MOST_AT_EXIT_NS = 60_000_000_000
-
-# Held across a fork: a child in which another thread is importing for ever could not import the same.
-_loading = threading.RLock()
 
 _process = 0
 _directories: tuple[str, ...] = ()
@@ -48,9 +46,6 @@ def start(directories: tuple[str, ...] = (), ring_seconds: float | None = None) 
     path = _begin()
     if _process == 0:
         atexit.register(stop)
-        os.register_at_fork(
-            before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
-        )
         os.register_at_fork(
             before=_native.agent_expects_fork,
             after_in_parent=_native.agent_goes_on,
@@ -190,14 +185,20 @@ def _on_request(peer: int, request: bytes) -> None:
         _native.end_capture(to_json({"answer": "refused", "reason": str(error)}))
 
 
+def _load_captures() -> None:
+    from kinetograph.ondemand.capturing import load_what_captures_need
+
+    load_what_captures_need()
+
+
 def _serve(peer: int, request: bytes) -> None:
     global _capture
     last: dict[str, object] = {}
     try:
-        with _loading:
-            from kinetograph.ondemand.capturing import Capture, load_what_captures_need
+        # A child of a fork in which this thread is importing for ever could not import the same.
+        load_together(_load_captures)
+        from kinetograph.ondemand.capturing import Capture
 
-            load_what_captures_need()
         _capture = Capture(peer, _directories)
         last = _capture.run(request)
     except Exception as error:

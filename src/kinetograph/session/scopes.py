@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 
 from kinetograph import _native
 from kinetograph._native import counter, mark, scope
@@ -22,6 +23,7 @@ __all__ = [
     "load_emission_side",
     "load_profile_side",
     "load_python_side",
+    "load_together",
     "load_torch_side",
     "mark",
     "patch_torch",
@@ -51,6 +53,15 @@ def load_python_side() -> None:
             operators,
             signal_handlers,
         )
+
+
+def load_together(load: Callable[[], object]) -> None:
+    """The same for what other threads of ours load: a fork waits until they have.
+
+    One lock for all of it, for a thread that held a second one would wait for a fork that waits for that.
+    """
+    with _loading:
+        load()
 
 
 def load_profile_side() -> None:
