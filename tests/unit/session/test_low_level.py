@@ -97,17 +97,18 @@ def test_all_threads_are_recorded_when_asked_for_in_either_way() -> None:
 # States and activities
 
 
-@pytest.mark.parametrize("state", [kg.ProfilerState.CPU, kg.ProfilerState.KINETO])
+HERE = (kg.ProfilerState.CPU, kg.ProfilerState.KINETO, kg.ProfilerState.KINETO_ONDEMAND)
+NOT_RECORDING = (kg.ProfilerState.DISABLED, kg.ProfilerState.NVTX, kg.ProfilerState.ITT)
+
+
+@pytest.mark.parametrize("state", HERE)
 def test_states_that_are_here_record(state: kg.ProfilerState) -> None:
     kg.enable_profiler(kg.ProfilerConfig(state))
     kg.mark("recorded")
     assert names(kg.disable_profiler().trace) == ["recorded"]
 
 
-@pytest.mark.parametrize(
-    "state",
-    [state for state in kg.ProfilerState if state.name not in ("DISABLED", "CPU", "KINETO", "NVTX", "ITT")],
-)
+@pytest.mark.parametrize("state", [state for state in kg.ProfilerState if state not in HERE + NOT_RECORDING])
 def test_states_that_are_not_here_raise_and_leave_nothing_running(state: kg.ProfilerState) -> None:
     with pytest.raises(NotAvailable, match=rf"ProfilerState\.{state.name} is not available here"):
         kg.enable_profiler(kg.ProfilerConfig(state))
