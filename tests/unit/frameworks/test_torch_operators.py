@@ -460,3 +460,9 @@ torch.profiler.record_function("to the end").__enter__()
 def test_frameworks_are_names_that_we_know(frameworks: Any) -> None:
     with pytest.raises(kg.KinetographError, match="frameworks: expected"):
         kg.profile(frameworks=frameworks)
+
+
+def test_a_convolution_that_torch_refuses_is_refused_as_before() -> None:
+    """Its numbers are looked at before torch itself has looked at them."""
+    with kg.profile(with_flops=True), pytest.raises(RuntimeError, match="non-positive stride"):
+        torch.nn.functional.conv1d(torch.randn(1, 2, 8), torch.randn(3, 2, 3), stride=0)

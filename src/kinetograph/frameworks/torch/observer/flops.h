@@ -37,13 +37,16 @@ inline uint64_t convolution_flops(c10::IntArrayRef weight, c10::IntArrayRef plac
 
 // Along one dimension, as convolutions have it: padded on both sides, with holes of the dilation.
 inline int64_t output_size(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
-    return (input + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+    const int64_t steps = input + 2 * padding - dilation * (kernel - 1) - 1;
+    return stride > 0 && steps >= 0 ? steps / stride + 1 : 0;
 }
 
 // convolution(input, weight, bias, stride, padding, dilation, transposed, ...)
 inline uint64_t forward_flops(Values inputs) {
     const c10::IntArrayRef weight = sizes_of(inputs, 1);
     std::vector<int64_t> places = sizes_of(inputs, 0).vec();
+    // Torch has not looked at them yet.
+    if (weight.size() != places.size() || places.size() < 2) return 0;
     if (inputs.at(6).toBool()) return convolution_flops(weight, places);
     const auto stride = inputs.at(3).toIntVector(), padding = inputs.at(4).toIntVector(),
                dilation = inputs.at(5).toIntVector();
@@ -60,7 +63,9 @@ inline uint64_t forward_flops(Values inputs) {
 inline uint64_t backward_flops(Values inputs) {
     const bool is_transposed = inputs.at(7).toBool();
     const auto wanted = inputs.at(10).toBoolList();
-    const uint64_t forward = convolution_flops(sizes_of(inputs, 2), sizes_of(inputs, is_transposed ? 1 : 0));
+    const c10::IntArrayRef places = sizes_of(inputs, is_transposed ? 1 : 0);
+    if (places.size() < 2) return 0;
+    const uint64_t forward = convolution_flops(sizes_of(inputs, 2), places);
     return forward * (uint64_t(wanted.get(0)) + uint64_t(wanted.get(1)));
 }
 
@@ -68,6 +73,7 @@ inline uint64_t backward_flops(Values inputs) {
 // `by_value` are how many such products there are.
 inline uint64_t attention_flops(Values qkv, uint64_t by_key, uint64_t by_value) {
     const c10::IntArrayRef query = sizes_of(qkv, 0), key = sizes_of(qkv, 1), value = sizes_of(qkv, 2);
+    if (query.empty() || key.size() < 2 || value.empty()) return 0;
     const uint64_t rows = product(query.slice(0, query.size() - 1));
     return 2 * rows * uint64_t(key.at(key.size() - 2)) *
            (by_key * uint64_t(query.back()) + by_value * uint64_t(value.back()));
