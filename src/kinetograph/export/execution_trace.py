@@ -19,22 +19,27 @@ SCHEMA = "1.1.1-chakra.0.0.4"
 class Nodes(Protocol):
     """Where they come from. Only one thread at a time takes."""
 
+    def stop(self) -> None: ...
     def wait(self) -> None: ...
     def wake(self) -> None: ...
     def take(self, *, is_last: bool = False) -> bytes: ...
+    def close(self) -> int: ...
 
 
 class ExecutionTraceFile:
-    """Open from the start, beside its target and moved there by `finish`.
+    """Open from the start, beside its target and moved there when it is finished.
 
-    Not buffered: a forked child has a copy of every buffer, and would write it a second time.
+    Who writes also finishes it, and lets go of the nodes: whoever waits for that may be interrupted. Not
+    buffered: a forked child has a copy of every buffer, and would write it a second time.
     """
 
     def __init__(self, path: str, nodes: Nodes) -> None:
-        self.target = target_of(path)
+        self.lost_bytes = 0  # they came faster than they could be written
+        # As it was meant where the program stood then.
+        self.target = target_of(os.path.abspath(path))
         self._nodes = nodes
         self._error: OSError | None = None
-        self._is_over = False
+        self._is_over = self._is_closed = False
         self._thread: threading.Thread | None = None
         self._compressor = compressor() if path.endswith(".gz") else None
         self._temporary = temporary_beside(self.target)
@@ -47,29 +52,44 @@ class ExecutionTraceFile:
     def start(self) -> None:
         """Write from now on, while the program runs."""
         if self._thread is None:
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._write_nodes, name="kinetograph execution trace", daemon=True
             )
-            self._thread.start()
+            thread.start()
+            self._thread = thread
 
-    @property
-    def is_written_here(self) -> bool:
-        """Whether this is the thread that writes it, which cannot wait for its own end."""
-        return threading.current_thread() is self._thread
-
-    def finish(self) -> None:
-        """Write what is left and put the file in its place; raises what went wrong with it."""
+    def leave_to_writer(self) -> None:
+        """Wait for nothing, and take no lock of Python's. Where nobody writes it, `finish` has to follow."""
         self._is_over = True
         self._nodes.wake()
+
+    def finish(self) -> None:
+        """The file is in its place when this returns; raises what went wrong with it."""
+        self.leave_to_writer()
         if self._thread is not None:
             self._thread.join()
+        elif not self._is_closed:
+            self._finish()
+        if self._error is not None:
+            raise cannot_write(self.target, self._error) from self._error
+
+    def _write_nodes(self) -> None:
+        while not self._is_over:
+            self._nodes.wait()
+            self._write(self._nodes.take())
+        self._finish()
+
+    def _finish(self) -> None:
+        self._nodes.stop()
         self._write(self._nodes.take(is_last=True))
+        self.lost_bytes = self._nodes.close()
         self._write(f'\n  ],\n  "finish_ts": {_milliseconds()}\n}}\n'.encode())
         self._close()
 
     def _close(self) -> None:
+        self._is_closed = True
         try:
-            if self._compressor is not None:
+            if self._compressor is not None and self._error is None:
                 _write_all(self._file, self._compressor.flush())
             os.close(self._file)
             if self._error is None:
@@ -79,12 +99,6 @@ class ExecutionTraceFile:
         if self._error is not None:
             with suppress(OSError):
                 self._temporary.unlink()
-            raise cannot_write(self.target, self._error) from self._error
-
-    def _write_nodes(self) -> None:
-        while not self._is_over:
-            self._nodes.wait()
-            self._write(self._nodes.take())
 
     def _write(self, text: bytes) -> None:
         """After an error nothing more: what comes is taken all the same, or it would fill the memory."""

@@ -6,8 +6,6 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable
-from functools import partial
 
 from kinetograph.checks import path_text, require_bool
 from kinetograph.errors import ArgumentError, KinetographError, warn_program
@@ -24,7 +22,9 @@ __all__ = ["ExecutionTraceObserver", "observer_from_environment"]
 
 _SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE"
 _registered: weakref.WeakSet[ExecutionTraceObserver] = weakref.WeakSet()
-_left: list[tuple[Any, ExecutionTraceFile, int]] = []
+# Those that have been left to their writers; waited for at exit. A forked child has none.
+_ending: list[ExecutionTraceFile] = []
+os.register_at_fork(after_in_child=_ending.clear)
 _finishes_at_exit = False
 
 
@@ -53,14 +53,10 @@ class ExecutionTraceObserver:
 
     def __del__(self) -> None:
         file = vars(self).get("_file")
-        if file is None:
-            return
-        # The garbage collector may find us in any thread.
-        if file.is_written_here:
-            self.stop()
-            _left.append((self._nodes, file, os.getpid()))
-        else:
-            self.unregister_callback()
+        if file is not None and self._process == os.getpid():
+            # The garbage collector may find us in any thread, and under any lock.
+            _ending.append(file)
+            file.leave_to_writer()
 
     @staticmethod
     def build_execution_trace_obs_from_env() -> ExecutionTraceObserver | None:
@@ -110,8 +106,8 @@ class ExecutionTraceObserver:
     def unregister_callback(self) -> None:
         """Finish the file. The observer may be registered again, for another."""
         with self._locked():
-            nodes, file = self._nodes, self._file
-            if nodes is None or file is None:
+            file = self._file
+            if file is None:
                 return
             self.stop()
             self._nodes = self._file = None
@@ -119,7 +115,7 @@ class ExecutionTraceObserver:
             try:
                 self._save_kernels()
             finally:
-                _finish(nodes, file)
+                _finish(file)
 
     def cleanup(self) -> None:
         """The same as `unregister_callback`."""
@@ -183,6 +179,7 @@ class ExecutionTraceObserver:
 
         torch = imported_torch("execution traces cannot be recorded")
         load_torch_side()
+        _finish_left()
         from kinetograph.export.execution_trace import ExecutionTraceFile
         from kinetograph.frameworks.torch.execution_trace import TracedNodes
 
@@ -240,15 +237,30 @@ def _observer_of_environment() -> ExecutionTraceObserver | None:
         return None
 
 
-def _finish(nodes: TracedNodes, file: ExecutionTraceFile) -> None:
+def _finish(file: ExecutionTraceFile) -> None:
+    """If the wait is interrupted, it is finished all the same."""
+    if file not in _ending:
+        _ending.append(file)
     try:
         file.finish()
-    finally:
-        lost = nodes.close()
-        if lost:
-            warn_program(
-                f"{lost} bytes of an execution trace were lost: they came faster than they were written"
-            )
+    except KinetographError:
+        _ending.remove(file)
+        raise
+    _ending.remove(file)
+    if file.lost_bytes:
+        warn_program(
+            f"{file.lost_bytes} bytes of an execution trace were lost: they came faster than they could be "
+            "written"
+        )
+
+
+def _finish_left() -> None:
+    """Of observers that were dropped; nobody is there to take an exception, so it becomes a sentence."""
+    for file in list(_ending):
+        try:
+            _finish(file)
+        except Exception as error:
+            warn_program(str(error))
 
 
 def _finish_at_exit() -> None:
@@ -261,11 +273,9 @@ def _finish_at_exit() -> None:
 
 
 def _finish_all() -> None:
-    """At exit nobody takes an exception: it becomes a sentence on stderr."""
-    ends: list[Callable[[], None]] = [observer.unregister_callback for observer in _registered]
-    ends += [partial(_finish, nodes, file) for nodes, file, process in _left if process == os.getpid()]
-    for finish in ends:
+    for observer in list(_registered):
         try:
-            finish()
-        except KinetographError as error:
+            observer.unregister_callback()
+        except Exception as error:
             warn_program(str(error))
+    _finish_left()

@@ -437,3 +437,43 @@ torch.eye(1)
     assert "aten::zeros" not in parent | child
     assert "aten::full" in child
     assert sorted(path.name for path in tmp_path.iterdir()) == ["child.json", "graph.json"]
+
+
+def test_a_file_is_finished_though_the_wait_for_it_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.json"
+    observer = kg.ExecutionTraceObserver().register_callback(path)
+    observer.start()
+    torch.ones(2) + 1
+    join = threading.Thread.join
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        observer.unregister_callback()
+    for thread in threading.enumerate():
+        if thread.name == "kinetograph execution trace":
+            thread.join()
+    assert "aten::add" in {node["name"] for node in json.loads(path.read_text())["nodes"]}
+
+
+def test_a_relative_path_is_meant_from_where_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    observer = kg.ExecutionTraceObserver().register_callback("graph.json")
+    monkeypatch.chdir("/")
+    observer.unregister_callback()
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.json"]
+
+
+def test_an_observer_that_was_dropped_before_its_start_gives_its_place_back(tmp_path: Path) -> None:
+    for number in range(20):
+        kg.ExecutionTraceObserver().register_callback(tmp_path / f"{number}.json")
+    last = kg.ExecutionTraceObserver().register_callback(tmp_path / "last.json")
+    last.unregister_callback()
+    assert len(list(tmp_path.glob("*.json"))) == 21

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from kinetograph.errors import StateError
-from kinetograph.frameworks.torch.operators import loaded_observer
+from kinetograph.frameworks.torch.operators import loaded_observer, observer_lock
 
 __all__ = ["TracedNodes", "tell_process_groups"]
 
@@ -21,7 +21,8 @@ class TracedNodes:
 
     def __init__(self, torch: Any) -> None:
         self._library = loaded_observer(torch)
-        self._place = self._library.kinetograph_torch_trace_open(os.environ.get(_RANGES) == "1")
+        with observer_lock:
+            self._place = self._library.kinetograph_torch_trace_open(os.environ.get(_RANGES) == "1")
         if self._place < 0:
             raise StateError(
                 f"there are {_AT_ONCE} execution traces already, and no place for another",
@@ -29,10 +30,12 @@ class TracedNodes:
             )
 
     def start(self) -> None:
-        self._library.kinetograph_torch_trace_start(self._place)
+        with observer_lock:
+            self._library.kinetograph_torch_trace_start(self._place)
 
     def stop(self) -> None:
-        self._library.kinetograph_torch_trace_stop(self._place)
+        with observer_lock:
+            self._library.kinetograph_torch_trace_stop(self._place)
 
     def wait(self) -> None:
         """Until there is more to take, or somebody calls `wake`."""
@@ -52,7 +55,8 @@ class TracedNodes:
         """How many bytes were lost, for they came faster than they could be written."""
         close = self._library.kinetograph_torch_trace_close
         close.restype = ctypes.c_uint64
-        return int(close(self._place))
+        with observer_lock:
+            return int(close(self._place))
 
 
 def tell_process_groups(torch: Any) -> None:

@@ -15,7 +15,7 @@ from kinetograph.fork_locks import hold_across_forks
 from kinetograph.frameworks.torch.build import built_library, is_built
 from kinetograph.frameworks.torch.ranges import Ranges
 
-__all__ = ["OperatorUse", "is_observing", "loaded_observer"]
+__all__ = ["OperatorUse", "is_observing", "loaded_observer", "observer_lock"]
 
 # As `Wants` of observer/inputs.h.
 _SHAPES, _FLOPS, _OVERLOADS, _MODULES = 1, 2, 4, 8
@@ -23,7 +23,7 @@ _SHAPES, _FLOPS, _OVERLOADS, _MODULES = 1, 2, 4, 8
 _uses: list[OperatorUse] = []
 _failure: NotAvailable | None = None
 # One that a signal handler of the same thread may take again; held across a fork, so a child can take it.
-_lock = threading.RLock()
+observer_lock = threading.RLock()
 _library: ctypes.CDLL | None = None
 _ranges: Ranges | None = None
 
@@ -53,7 +53,7 @@ class OperatorUse:
         _connect(torch, may_build or not _native.is_recording())
 
     def start(self) -> None:
-        with _lock:
+        with observer_lock:
             self.process = os.getpid()
             _uses.append(self)
             try:
@@ -64,7 +64,7 @@ class OperatorUse:
 
     def release(self) -> None:
         """Does nothing where it was not started, or in a forked child."""
-        with _lock:
+        with observer_lock:
             if self in _uses:
                 _uses.remove(self)
                 _observe(self.torch)
@@ -94,7 +94,7 @@ def _connect(torch: Any, may_build: bool) -> None:
         )
     # Not under the lock: forks would wait for the compiler.
     path = _built_once(torch)
-    with _lock:
+    with observer_lock:
         if _library is None:
             _load(path)
 
@@ -170,4 +170,4 @@ def _leave_parent() -> None:
         _observe(_uses[0].torch)
 
 
-hold_across_forks(_lock, _leave_parent)
+hold_across_forks(observer_lock, _leave_parent)
