@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -246,3 +247,22 @@ def test_graphs_of_inductor_equal_those_of_torchs_profiler(tmp_path: Path) -> No
     seen = ours(lambda: compiled(one), tmp_path / "ours.json", record_shapes=True)
     assert seen == theirs(lambda: compiled(one), tmp_path / "theirs.json", record_shapes=True)
     assert any(op.name.startswith("## Call CompiledFxGraph") for op in seen)
+
+
+def test_every_session_puts_the_same_class_in_place() -> None:
+    """Compiled code that uses it is compiled again for another, and after eight times no more."""
+    seen = []
+    for _ in range(2):
+        with kg.profile():
+            seen.append(torch._C._profiler._RecordFunctionFast)
+    assert seen[0] is seen[1] is not torch._C._profiler._RecordFunctionFast
+
+
+def test_what_a_launch_tells_keeps_no_tensor() -> None:
+    tensor = torch.ones(2)
+    alive = weakref.ref(tensor)
+    with kg.profile():
+        with torch._C._profiler._RecordFunctionFast("kernel", [], {"argument": tensor}):
+            pass
+        del tensor
+        assert alive() is None

@@ -27,6 +27,7 @@ _ACCOUNT = {
     "fail_reason": "fail_reason",
 }
 _MOST_SCOPES = 4096
+_PLAIN = (str, int, float, type(None))
 # What a keyword of `scope` itself would be taken for.
 _OWN_KEYWORDS = frozenset({"args", "kind", "inputs"})
 
@@ -59,15 +60,17 @@ class Ranges:
 
     def install(self, *, with_inputs: bool) -> None:
         self.with_inputs = with_inputs
-        if self._ours is None and self._torchs is not None:
+        if self._torchs is None or getattr(self._home, _NAME, None) is self._ours:
+            return
+        # One for ever: compiled code that has seen it is compiled again for another.
+        if self._ours is None:
             self._ours = _standing_for(self, self._torchs)
-            setattr(self._home, _NAME, self._ours)
+        setattr(self._home, _NAME, self._ours)
 
     def remove(self) -> None:
         """Unless somebody else has put theirs over ours: that goes on to use what it found."""
         if self._ours is not None and getattr(self._home, _NAME, None) is self._ours:
             setattr(self._home, _NAME, self._torchs)
-        self._ours = None
         self._scopes.clear()
 
     def made(self, name: str, inputs: Sequence[Any] | None, keywords: dict[str, Any] | None) -> Any:
@@ -87,11 +90,11 @@ class Ranges:
 
     def _known_scope(self, name: str, keywords: dict[str, Any]) -> Any:
         """Launches tell the same again and again, and a scope that has no inputs never changes."""
-        key = (name, *keywords.items())
-        try:
-            known = self._scopes.get(key)
-        except TypeError:  # a value that cannot be looked up
+        key = (name, *((key, type(value), value) for key, value in keywords.items()))
+        # Nothing else can be looked up, or would not live longer for being kept here.
+        if not all(isinstance(value, _PLAIN) for value in keywords.values()):
             return _scope(name, keywords)
+        known = self._scopes.get(key)
         if known is None:
             known = _scope(name, keywords)
             if len(self._scopes) < _MOST_SCOPES:
