@@ -58,8 +58,7 @@ class Operators:
         load_torch_side()
         from kinetograph.frameworks.torch.modules import name_modules
 
-        name_modules(torch)
-        self._has_modules = True
+        self._has_modules = name_modules(torch)
 
     def start(self) -> None:
         if self._use is None:
@@ -113,7 +112,11 @@ class Operators:
 
     def notes(self) -> Iterator[tuple[str, str]]:
         if self._config.with_modules and not self._has_modules:
-            yield "partial", "with_modules: modules are those of torch, which the program had not imported"
+            yield (
+                "partial",
+                "with_modules: modules are those of torch, which the program had not imported, or whose "
+                "Module.__call__ is no Python function here",
+            )
         if self._use is not None:
             yield from (("torch", sentence) for sentence in self._use.notes())
         if self._note:

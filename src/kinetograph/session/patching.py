@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from importlib import import_module
 
 from kinetograph.fork_locks import hold_across_forks
 from kinetograph.hints import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ hold_across_forks(_lock)
 def patch() -> None:
     """Now, or once torch is imported; twice is once."""
     global _waiting
+    if "torch" in sys.modules:
+        import_module("torch")  # another thread may be in the middle of it
     with _lock:
         if _patches is not None or _waiting is not None:
             return

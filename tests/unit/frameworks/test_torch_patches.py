@@ -161,3 +161,31 @@ print([event.name for event in profile.events()])
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.stdout.strip() == "['range']", done.stderr
+
+
+def scripted(x):  # type: ignore[no-untyped-def]
+    with torch.autograd.profiler.record_function("block"):
+        return x + 1
+
+
+def test_torchscript_compiles_ranges_as_before() -> None:
+    assert torch.jit.script(scripted)(torch.zeros(1)).item() == 1
+
+
+def test_what_another_tool_put_over_a_range_stays() -> None:
+    ranges = torch.autograd.profiler.record_function
+    ours, torchs = ranges.__enter__, ranges.__enter__.__wrapped__
+    seen: list[str] = []
+
+    def theirs(self: Any) -> Any:
+        seen.append(self.name)
+        return ours(self)
+
+    ranges.__enter__ = theirs
+    try:
+        kg.unpatch_torch()
+        with torch.profiler.record_function("block"):
+            pass
+        assert seen == ["block"]
+    finally:
+        ranges.__enter__ = torchs

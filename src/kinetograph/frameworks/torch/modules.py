@@ -10,8 +10,12 @@ from kinetograph import _native
 __all__ = ["name_modules"]
 
 
-def name_modules(torch: Any) -> None:
-    """From now on, wherever Python calls are recorded: `nn.Module: Linear_0`, as torch.profiler has it."""
-    # Other tools wrap it.
-    call = unwrap(torch.nn.Module.__call__)
-    _native.name_calls_by_object(call.__code__, "nn.Module: ")
+def name_modules(torch: Any) -> bool:
+    """From now on, wherever Python calls are recorded: `nn.Module: Linear_0`, as torch.profiler has it.
+
+    False where another tool has put something in their way that is no function of Python.
+    """
+    code = getattr(unwrap(torch.nn.Module.__call__), "__code__", None)
+    if code is not None:
+        _native.name_calls_by_object(code, "nn.Module: ")
+    return code is not None

@@ -7,6 +7,7 @@ these functions by name, so what is replaced is what they call: methods of the c
 from __future__ import annotations
 
 import threading
+from functools import wraps
 from typing import Any
 
 from kinetograph import _native, injection
@@ -28,8 +29,9 @@ class Patches:
 
     def __init__(self, torch: Any) -> None:
         self._range = torch.autograd.profiler.record_function
-        self._methods = (self._range.__enter__, self._range.__exit__)
-        self._range.__enter__, self._range.__exit__ = _methods_of_ours(*self._methods)
+        self._torchs = (self._range.__enter__, self._range.__exit__)
+        self._ours = _methods_of_ours(*self._torchs)
+        self._range.__enter__, self._range.__exit__ = self._ours
         self._nvtx = torch.cuda.nvtx
         self._nvtx_below = getattr(self._nvtx, "_nvtx", None)
         self._nvtx_ours = _NvtxBelow(self._nvtx_below)
@@ -37,14 +39,18 @@ class Patches:
             self._nvtx._nvtx = self._nvtx_ours
 
     def undo(self) -> None:
-        """What somebody else has put over ours goes on to call it, and it then records nothing."""
+        """What somebody else has put over ours goes on to call it."""
         self._nvtx_ours.is_on = False
-        self._range.__enter__, self._range.__exit__ = self._methods
+        for name, ours, torchs in zip(("__enter__", "__exit__"), self._ours, self._torchs, strict=True):
+            if getattr(self._range, name) is ours:
+                setattr(self._range, name, torchs)
         if getattr(self._nvtx, "_nvtx", None) is self._nvtx_ours:
             self._nvtx._nvtx = self._nvtx_below
 
 
 def _methods_of_ours(enter: Any, leave: Any) -> tuple[Any, Any]:
+    # TorchScript compiles the text of what is wrapped.
+    @wraps(enter)
     def begin(self: Any) -> Any:
         entered = enter(self)
         if _native.is_recording() and not (is_observing() or is_emitting()):
@@ -53,6 +59,7 @@ def _methods_of_ours(enter: Any, leave: Any) -> tuple[Any, Any]:
             vars(self)[_SCOPE] = scope
         return entered
 
+    @wraps(leave)
     def end(self: Any, *error: Any) -> Any:
         scope = vars(self).pop(_SCOPE, None)
         if scope is not None:
