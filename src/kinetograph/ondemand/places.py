@@ -12,6 +12,7 @@ __all__ = [
     "captures_directory",
     "own_directory",
     "pid_in_name",
+    "require_own_sockets",
     "socket_directories",
     "socket_directory",
 ]
@@ -27,6 +28,13 @@ def socket_directory() -> str:
     if directory == _without_login():
         own_directory(os.path.dirname(directory))
     return own_directory(directory)
+
+
+def require_own_sockets(directory: str) -> None:
+    """Raises where somebody else may have put a socket: what answers there would be believed."""
+    if directory == _without_login():
+        _require_own(os.path.dirname(directory))
+    _require_own(directory)
 
 
 def socket_directories() -> list[str]:
@@ -60,13 +68,17 @@ def own_directory(path: str) -> str:
     """Made if it is not there. Raises unless it is this user's, and closed to others."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
+    _require_own(path)
+    return path
+
+
+def _require_own(path: str) -> None:
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise UsageError(
             f"{path} is no directory that only this user can enter",
             hint=f"chmod 700, or let {_VARIABLE} name another",
         )
-    return path
 
 
 def _without_login() -> str:

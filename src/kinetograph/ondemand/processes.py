@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
@@ -49,9 +49,12 @@ class _Asked(Conversation):
         self.is_over = True
 
 
-def processes() -> list[AgentProcess]:
-    """All of this user's, by pid. Files of processes that are gone are removed."""
-    asked = [_Asked(path, peer) for path in agent_sockets() if (peer := connected(path)) is not None]
+def processes(tell: Callable[[str], None]) -> list[AgentProcess]:
+    """All of this user's, by pid. Files of processes that are gone are removed.
+
+    `tell` hears of places where nobody is looked for, as others could have answered there.
+    """
+    asked = [_Asked(path, peer) for path in agent_sockets(tell) if (peer := connected(path)) is not None]
     talk(asked, most_silence=_MOST_SILENCE)
     try:
         found = [_process(conversation) for conversation in asked]
