@@ -96,6 +96,16 @@ def test_no_directory_is_no_reason_to_talk(sockets: Path, monkeypatch: pytest.Mo
     assert agent_sockets(_nothing_told) == []
 
 
+def test_a_directory_that_cannot_be_read_is_told_of(sockets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(directory: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", directory)  # which root never meets
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    told: list[str] = []
+    assert agent_sockets(told.append) == []
+    assert "Permission denied" in told[0]
+
+
 @pytest.mark.usefixtures("lie")
 def test_who_belongs_to_another_user_is_not_spoken_to(sockets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path,) = map(str, sockets.iterdir())
