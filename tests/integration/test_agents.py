@@ -388,6 +388,32 @@ sys.stdin.read()
     assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
 
 
+def test_an_interrupt_that_meets_a_client_is_the_programs(agents: Agents) -> None:
+    interrupted = """
+import time
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def start(self): raise KeyboardInterrupt  # as a signal handler may, in the program's thread
+
+kg.ondemand.register_client(Client())
+try:
+    while True:
+        time.sleep(0.001)
+        kg.step()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.stdin.read()
+"""
+    program = agents.start("import sys" + interrupted)
+    wait_until(lambda: agents.peer(program.pid).asked(b"S")["step"] > 0)
+    failed = agents.peer(program.pid).captured(steps=1)
+    assert failed["answer"] == "failed"
+    assert failed["reason"].endswith("the program was interrupted: KeyboardInterrupt")
+    assert program.stdout is not None
+    assert program.stdout.readline() == "interrupted\n"
+
+
 def test_memory_profiles_are_the_clients_business_and_ours_has_none(agents: Agents) -> None:
     ours = agents.start(WAITING)
     refused = agents.peer(ours.pid).captured(memory_profile=True)

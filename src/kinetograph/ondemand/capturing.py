@@ -47,7 +47,7 @@ class Capture:
         self._window: Window | None = None
         # One that a signal handler of the same thread may take again.
         self._lock = threading.RLock()
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._session_file: str | None = None
 
     def run(self, payload: bytes) -> dict[str, object]:
@@ -80,9 +80,13 @@ class Capture:
         try:
             if self._window is not None:
                 self._advance(self._window, step, between_steps=True)
-        except BaseException as error:  # the program's step goes on; the thread of the capture raises it
+        except Exception as error:  # the program's step goes on; the thread of the capture raises it
             self._failure = error
-        _native.poke_capture()
+        except BaseException as error:  # Ctrl-C, say, which is the program's
+            self._failure = KinetographError(f"the program was interrupted: {type(error).__name__}")
+            raise
+        finally:
+            _native.poke_capture()
 
     # From the request to the end of the window
 
