@@ -60,9 +60,8 @@ def capture(
     asked: list[_Asking] = []
     unreachable: list[Outcome] = []
     for process in processes:
-        peer = connected(process.path)
+        peer, reason = _reached(process.path)
         if peer is None:
-            reason = "its agent is gone, or has too many visitors"
             unreachable.append(Outcome(process, "failed", reason=reason))
         else:
             asked.append(_Asking(process, peer, request, tell))
@@ -72,6 +71,14 @@ def capture(
         for each in asked:
             each.close()
     return [*(each.outcome(directory) for each in asked), *unreachable]
+
+
+def _reached(path: str) -> tuple[socket | None, str]:
+    """The connection, or why there is none."""
+    try:
+        return connected(path), "its agent is gone"
+    except BlockingIOError:
+        return None, "it does not answer, and has more visitors than it takes: is it stopped?"
 
 
 def _talk_or_withdraw(asked: list[_Asking]) -> None:

@@ -51,7 +51,10 @@ def _names_in(directory: str, tell: Callable[[str], None]) -> list[str]:
 
 
 def connected(path: str) -> socket.socket | None:
-    """None if nobody of this user listens there. If nobody does, the file is removed: its process is gone."""
+    """None if nobody of this user listens there. If nobody does, the file is removed: its process is gone.
+
+    Raises BlockingIOError where so many wait already that there is no room: its process is stopped.
+    """
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         # A full queue answers at once that it is full; only a listener on its way out would be waited for.
@@ -60,10 +63,13 @@ def connected(path: str) -> socket.socket | None:
         peer.setblocking(False)
         if _credentials(peer).user == os.geteuid():
             return peer
+    except BlockingIOError:
+        peer.close()
+        raise
     except ConnectionRefusedError:
         with suppress(OSError):
             os.unlink(path)
-    except OSError:  # gone in between, or more connections than it takes
+    except OSError:  # gone in between
         pass
     peer.close()
     return None

@@ -54,10 +54,18 @@ def processes(tell: Callable[[str], None]) -> list[AgentProcess]:
 
     `tell` hears of places where nobody is looked for, as others could have answered there.
     """
-    asked = [_Asked(path, peer) for path in agent_sockets(tell) if (peer := connected(path)) is not None]
-    talk(asked, most_silence=_MOST_SILENCE)
+    asked: list[_Asked] = []
+    silent: list[AgentProcess] = []
+    for path in agent_sockets(tell):
+        try:
+            peer = connected(path)
+        except BlockingIOError:
+            silent.append(_silent(path))
+        else:
+            asked += [_Asked(path, peer)] if peer is not None else []
     try:
-        found = [_process(conversation) for conversation in asked]
+        talk(asked, most_silence=_MOST_SILENCE)
+        found = [*silent, *map(_process, asked)]
     finally:
         for conversation in asked:
             conversation.close()
@@ -83,10 +91,14 @@ def chosen(
     ]
 
 
+def _silent(path: str) -> AgentProcess:
+    return AgentProcess(path, pid_in_name(os.path.basename(path)))
+
+
 def _process(asked: _Asked) -> AgentProcess:
     status = asked.status
     if not status:
-        return AgentProcess(asked.path, pid_in_name(os.path.basename(asked.path)))
+        return _silent(asked.path)
     rank = status.get("rank")
     return AgentProcess(
         path=asked.path,

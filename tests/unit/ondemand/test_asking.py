@@ -17,7 +17,7 @@ import pytest
 
 from kinetograph.ondemand.capture import Outcome, capture
 from kinetograph.ondemand.peers import agent_sockets, connected
-from kinetograph.ondemand.processes import AgentProcess
+from kinetograph.ondemand.processes import AgentProcess, processes
 from kinetograph.ondemand.request import CaptureRequest
 
 PID = os.getppid()  # some process that is not this one
@@ -39,7 +39,7 @@ def lie(sockets: Path) -> Iterator[Lie]:
     """Gives one visitor these answers, whatever it asks, and hangs up."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(sockets / f"agent-{PID}-0badcafe.sock"))
-    listener.listen()
+    listener.listen(1)
     threads = []
 
     def start(*answers: dict[str, Any]) -> None:
@@ -114,6 +114,20 @@ def test_who_belongs_to_another_user_is_not_spoken_to(sockets: Path, monkeypatch
     peer.close()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)  # to us, we are the others then
     assert connected(path) is None
+
+
+@pytest.mark.usefixtures("lie")
+def test_who_has_no_room_for_another_visitor_is_silent_and_not_gone(sockets: Path, tmp_path: Path) -> None:
+    (path,) = map(str, sockets.iterdir())
+    visitors = []
+    with pytest.raises(BlockingIOError):
+        for _ in range(10_000):
+            visitors.append(connected(path))
+    (listed,) = processes(_nothing_told)
+    assert (listed.pid, listed.state) == (PID, "silent")
+    assert "is it stopped?" in _captured(sockets, tmp_path).reason
+    for visitor in filter(None, visitors):
+        visitor.close()
 
 
 def test_a_trace_is_fetched_and_a_host_cannot_name_a_directory(
