@@ -99,13 +99,12 @@ class _Asking(Conversation):
         self._tell = tell
         self._last: dict[str, Any] = {}
         self._session_file: str | None = None
-        self._has_started = False
+        self._is_lost = False
         self.send(framed(CAPTURE, request.to_json()))
 
     def take(self, answer: dict[str, Any]) -> None:
         kind = answer["answer"]
         if kind == "started":
-            self._has_started = True
             self._session_file = answer.get("session_file")
         if kind in _LAST:
             self._last = answer
@@ -116,6 +115,7 @@ class _Asking(Conversation):
 
     def lose(self, reason: str) -> None:
         super().lose(reason)
+        self._is_lost = True
         self._last = {"answer": "failed", "reason": reason}
 
     def withdraw(self) -> None:
@@ -128,7 +128,8 @@ class _Asking(Conversation):
         answer = self._last
         if answer["answer"] == "finished" and answer.get("path"):
             return self._fetched(answer, directory)
-        if answer["answer"] == "failed" and self._has_started and self._session_file:
+        # One that could still say what failed is not dead.
+        if self._is_lost and self._session_file:
             return self._rescued(self._session_file, directory)
         notes = [str(note) for note in answer.get("notes") or ()]
         reason = str(answer.get("reason", ""))
@@ -167,7 +168,7 @@ class _Asking(Conversation):
             trace.add_note("capture", "the process ended in the middle of it")
             trace.save(path)
         except (KinetographError, OSError, RuntimeError) as error:
-            reason = f"it ended in the middle, and what it recorded cannot be read: {error}"
+            reason = f"{self._last['reason']}, and what it recorded cannot be read: {error}"
             return Outcome(self._process, "failed", reason=reason)
         with suppress(OSError):
             os.unlink(session_file)

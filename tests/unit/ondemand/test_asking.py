@@ -159,6 +159,15 @@ def test_what_is_no_trace_file_of_this_user_is_not_fetched(
     assert {path.name for path in tmp_path.iterdir()} == {"secret_key", "link.json", "folder.json", "into"}
 
 
+def test_what_fails_in_a_process_that_lives_is_its_own_reason(
+    lie: Lie, sockets: Path, tmp_path: Path
+) -> None:
+    started = {"answer": "started", "session_file": str(tmp_path / "any.kgsession")}
+    lie(started, {"answer": "failed", "reason": "OSError: the disk is full"})
+    outcome = _captured(sockets, tmp_path)
+    assert (outcome.status, outcome.reason) == ("failed", "OSError: the disk is full")
+
+
 def test_a_mapped_file_that_is_a_link_is_not_read(lie: Lie, sockets: Path, tmp_path: Path) -> None:
     (tmp_path / "link.kgsession").symlink_to(tmp_path / "anything")
     lie({"answer": "started", "session_file": str(tmp_path / "link.kgsession")})
