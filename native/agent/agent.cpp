@@ -24,6 +24,8 @@ constexpr auto patience_within_frame = 2s;
 constexpr auto patience_between_frames = 30s;
 // Whoever waits for a capture hears something as often, whatever the program does with its GIL.
 constexpr auto progress_is_told_every = 500ms;
+// Where the process has no descriptor left for a visitor.
+constexpr auto accept_again_after = 100ms;
 
 constexpr std::string_view busy = R"({"answer":"refused","reason":"another capture is running"})";
 constexpr std::string_view unserved = R"({"answer":"refused","reason":"the process can start no thread"})";
@@ -144,13 +146,14 @@ bool Agent::prepare_poll(uint64_t generation, std::vector<pollfd>& polled, std::
     const Clock::time_point now = Clock::now();
     drop_late_peers(now);
     tell_progress(now);
-    polled = {{waker_.descriptor(), POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}};
+    const int listening = now < accepts_from_ ? -1 : listener_.descriptor();  // poll leaves -1 out
+    polled = {{waker_.descriptor(), POLLIN, 0}, {listening, POLLIN, 0}};
     ids.clear();
     for (const auto& [id, peer] : peers_) {
         polled.push_back({peer.descriptor, POLLIN, 0});
         ids.push_back(id);
     }
-    timeout_ms = to_poll_ms(next_deadline(), now);
+    timeout_ms = to_poll_ms(next_deadline(now), now);
     return true;
 }
 
@@ -200,6 +203,8 @@ void Agent::accept_peers() {
         }
         peers_.emplace(++last_peer_, Peer{descriptor, {}, Clock::now(), false});
     }
+    // Whoever waits stays ready, and poll would come back at once, again and again.
+    if (errno != EAGAIN) accepts_from_ = Clock::now() + accept_again_after;
 }
 
 void Agent::hear(uint64_t id, Peer& peer) {
@@ -290,8 +295,8 @@ Agent::Clock::duration Agent::patience_with(uint64_t id, const Peer& peer) const
     return id == capturing_peer_ ? Clock::duration::max() : patience_between_frames;
 }
 
-Agent::Clock::time_point Agent::next_deadline() const {
-    auto next = Clock::time_point::max();
+Agent::Clock::time_point Agent::next_deadline(Clock::time_point now) const {
+    auto next = now < accepts_from_ ? accepts_from_ : Clock::time_point::max();
     for (const auto& [id, peer] : peers_) {
         const Clock::duration patience = patience_with(id, peer);
         if (patience != Clock::duration::max()) next = std::min(next, peer.heard + patience);

@@ -95,7 +95,7 @@ private:
     void drop_late_peers(Clock::time_point now);
     void drop(Peers::iterator peer);
     Clock::duration patience_with(uint64_t id, const Peer& peer) const;
-    Clock::time_point next_deadline() const;
+    Clock::time_point next_deadline(Clock::time_point now) const;
     bool send(uint64_t id, std::string_view json);
     void wake_capture(uint32_t why);
 
@@ -119,6 +119,7 @@ private:
 
     Peers peers_;
     uint64_t last_peer_ = 0;
+    Clock::time_point accepts_from_{};  // none before: the process has no descriptor left for them
 
     std::string described_;
     std::string state_ = "idle";

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -178,6 +180,23 @@ TEST(who_reads_no_answers_is_let_go) {
     deaf.say(many);
     while (open_descriptors() >= before) std::this_thread::sleep_for(1ms);
     Agent::instance().describe("");
+}
+
+TEST(a_process_without_descriptors_for_visitors_rests_and_answers_once_it_has_some) {
+    Running agent;
+    Peer visitor;
+    rlimit before{};
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const int lowest_free = dup(0);
+    close(lowest_free);
+    const rlimit none_left{rlim_t(lowest_free), before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none_left) == 0);
+    CHECK(visitor.knock(agent.path));
+    const std::clock_t begin = std::clock();  // of all threads: one that never rests would use all of it
+    std::this_thread::sleep_for(400ms);
+    CHECK(std::clock() - begin < CLOCKS_PER_SEC / 20);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(!visitor.asked(Kind::status).empty());
 }
 
 TEST(a_capture_that_nobody_takes_is_told_of_again_and_again) {
