@@ -31,6 +31,7 @@ constexpr std::string_view busy = R"({"answer":"refused","reason":"another captu
 constexpr std::string_view unserved = R"({"answer":"refused","reason":"the process can start no thread"})";
 constexpr std::string_view ending = R"({"answer":"refused","reason":"the process is ending"})";
 constexpr std::string_view idle = R"({"answer":"refused","reason":"nothing is being captured"})";
+constexpr std::string_view too_long = R"({"answer":"failed","reason":"the answer is too long to be sent"})";
 constexpr std::string_view cancelling = R"({"answer":"accepted"})";
 
 int to_poll_ms(Agent::Clock::time_point deadline, Agent::Clock::time_point now) {
@@ -350,7 +351,8 @@ void Agent::wake_capture(uint32_t why) {
 
 void Agent::end_capture(std::string_view last_answer) {
     std::lock_guard lock(mutex_);
-    if (waker_.is_intact() && last_answer.size() <= most_payload_bytes) send(capturing_peer_, last_answer);
+    if (waker_.is_intact())
+        send(capturing_peer_, last_answer.size() <= most_payload_bytes ? last_answer : too_long);
     capturing_peer_ = 0;
     state_ = "idle";
     changed_->notify_all();

@@ -50,12 +50,13 @@ public:
     void set_step(int64_t step);
     void set_state(std::string_view state);
 
-    // For whoever makes the capture. False if the peer is gone.
+    // For whoever makes the capture. False if the peer is gone, or the answer longer than a frame.
     bool answer(uint64_t peer, std::string_view json);
     void take_capture();
     uint32_t wait(std::chrono::nanoseconds most);
     void poke();
-    // With its last answer, so that whoever hears it can ask for another capture at once.
+    // With its last answer, so that whoever hears it can ask for another capture at once. One that is longer
+    // than a frame becomes a short one that says so.
     void end_capture(std::string_view last_answer);
 
     // At the end of the process: no capture begins any more, and the one that runs ends soon. False if it did

@@ -140,6 +140,7 @@ def _threads(pid: int) -> int:
         ({"activities": ["TPU"]}, "activities"),
         ({"with_modules": True}, "with_modules is not available"),
         ({"command": "ls"}, "knows no 'command'"),
+        ({"activities": ["\u00e9" * 10_000]}, "activities"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_reason(

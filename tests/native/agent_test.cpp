@@ -223,6 +223,16 @@ TEST(there_is_one_capture_at_a_time_and_its_peer_hears_of_it) {
     Agent::instance().end_capture("{}");
 }
 
+TEST(a_last_answer_that_is_too_long_becomes_a_short_one) {
+    Running agent;
+    Peer peer(agent.path);
+    peer.say(framed(Kind::capture, "{}"));
+    wait_for_request();
+    Agent::instance().take_capture();
+    Agent::instance().end_capture(std::string(most_payload_bytes + 1, ' '));
+    CHECK(contains(peer.hear(), "too long"));
+}
+
 TEST(a_request_that_nobody_can_serve_is_refused) {
     Running agent;
     can_serve = false;

@@ -24,7 +24,8 @@ from kinetograph.trace.json_text import to_json
 
 __all__ = ["Capture", "load_what_captures_need"]
 
-_MOST_NOTES, _LONGEST_NOTE = 20, 500
+# So that an answer fits a frame, with every letter escaped.
+_MOST_NOTES, _LONGEST_NOTE, _LONGEST_REASON = 20, 200, 1000
 _SESSION_SUFFIX = ".kgsession"
 
 
@@ -189,7 +190,7 @@ class Capture:
 
 def _refusal(error: Exception) -> dict[str, object]:
     reason, _, hint = str(error).partition("\nhint: ")
-    return {"answer": "refused", "reason": reason, "hint": hint}
+    return {"answer": "refused", "reason": reason[:_LONGEST_REASON], "hint": hint[:_LONGEST_REASON]}
 
 
 def _written(trace: Trace | None, path: str, reason: str) -> dict[str, object]:
