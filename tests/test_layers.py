@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"analysis"},
     {"trace", "ranged", "injection"},
     {"checks"},
-    {"late"},
+    {"late", "fork_locks"},
     {"_native", "errors", "hints"},
 ]
 DATA_OF_RECORD = {"record/event.h", "record/object_name.h", "record/recording.h"}

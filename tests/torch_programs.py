@@ -14,7 +14,15 @@ try:
 except ImportError:
     torch = None
 
-__all__ = ["Seen", "convolution_step", "modules_of", "operators_of", "residual_epoch", "transformer_step"]
+__all__ = [
+    "Seen",
+    "convolution_step",
+    "is_counted_by_us",
+    "modules_of",
+    "operators_of",
+    "residual_epoch",
+    "transformer_step",
+]
 
 # Of the JSON only, or ours only; Record function id is 0 in torch's unless an execution trace is taken.
 _OTHERS = ("External id", "Ev Idx", "Record function id", "flops", "Record scope", "Sequence number")
@@ -28,6 +36,11 @@ class Seen(NamedTuple):
     category: str
     args: dict[str, Any]
     sequence: int | None
+
+
+def is_counted_by_us(operator: str) -> bool:
+    """Torch's own profiler has no formula for its FLOPs."""
+    return operator.startswith(("aten::convolution", "aten::linear", "aten::_scaled_dot_product_"))
 
 
 def convolution_step() -> Callable[[], None]:

@@ -138,7 +138,7 @@ def _threads(pid: int) -> int:
         ({"output": "/etc/trace.json"}, "lies outside"),
         ({"duration_ns": 0}, "duration_ns: expected"),
         ({"activities": ["TPU"]}, "activities"),
-        ({"with_modules": True}, "with_modules is not available"),
+        ({"memory_profile": True}, "not available"),
         ({"command": "ls"}, "knows no 'command'"),
         ({"activities": ["\u00e9" * 10_000]}, "activities"),
     ],

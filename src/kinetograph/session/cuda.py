@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from kinetograph import _native
 from kinetograph.errors import StateError
+from kinetograph.fork_locks import hold_across_forks
 from kinetograph.session.cuda_events import ScopeTimes
 from kinetograph.session.cuda_library import cupti_libraries
-from kinetograph.session.fork_locks import hold_across_forks
 
 if TYPE_CHECKING:
     from kinetograph.session.cuda_samples import CounterSamples
@@ -191,5 +191,4 @@ def _torch_is_capturing() -> bool:
 
 
 # Held across a fork, and a child has no session.
-hold_across_forks(_lock)
-os.register_at_fork(after_in_child=_hopeful.clear)
+hold_across_forks(_lock, _hopeful.clear)

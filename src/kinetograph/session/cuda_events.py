@@ -6,15 +6,14 @@ ends. Nothing here makes the program initialise CUDA, and nothing fails: what is
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.fork_locks import hold_across_forks
 from kinetograph.session import observer
-from kinetograph.session.fork_locks import hold_across_forks
 from kinetograph.trace.words import counted
 
 __all__ = ["ScopeTimes"]
@@ -119,5 +118,4 @@ def _stream_of_cupy(cupy: Any) -> tuple[int, int] | None:
 
 
 # Held across a fork, after which the observer's own lock is free again.
-hold_across_forks(_lock)
-os.register_at_fork(after_in_child=_forget)
+hold_across_forks(_lock, _forget)

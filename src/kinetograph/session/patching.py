@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 
+from kinetograph.fork_locks import hold_across_forks
 from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.session.late_import import AfterImport
 from kinetograph.session.scopes import load_torch_side
@@ -19,7 +19,7 @@ __all__ = ["patch", "undo"]
 _lock = threading.RLock()
 _patches: Patches | None = None
 _waiting: AfterImport | None = None
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+hold_across_forks(_lock)
 
 
 def patch() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from tests.torch_programs import Seen, convolution_step, operators_of, transformer_step
+from tests.torch_programs import Seen, convolution_step, is_counted_by_us, operators_of, transformer_step
 
 import kinetograph as kg
 
@@ -90,16 +90,12 @@ def arrows(path: Path) -> Counter[tuple[str, str]]:
     return Counter((end["s"], end["f"]) for end in ends.values())
 
 
-# Those that torch's profiler has no formula for.
-OURS_ALONE = ("aten::convolution", "aten::linear", "aten::_scaled_dot_product_")
-
-
 @pytest.mark.parametrize("program", STEPS)
 def test_flops_are_torchs(program: str, tmp_path: Path) -> None:
     step = STEPS[program]()
     trace = ours(step, tmp_path / "ours.json", with_flops=True)
     profile = theirs(step, tmp_path / "theirs.json", with_flops=True)
-    counted = [event for event in trace.events if event.flops and not event.name.startswith(OURS_ALONE)]
+    counted = [event for event in trace.events if event.flops and not is_counted_by_us(event.name)]
     theirs_counted = [event for event in profile.profiler.kineto_results.events() if event.flops()]
     assert sorted((event.name, event.flops) for event in counted) == sorted(
         (event.name(), event.flops()) for event in theirs_counted

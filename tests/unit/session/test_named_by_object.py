@@ -58,11 +58,13 @@ def leaf() -> None:
 
 
 def recorded(work: Callable[[], object], config: kg.ProfilerConfig = MODULES) -> kg.Trace:
+    gc.disable()  # what it calls back would be among the calls
     kg.enable_profiler(config, all_threads=True)
     try:
         work()
     finally:
         trace = kg.disable_profiler().trace
+        gc.enable()
     return trace
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from kinetograph import injection
 from kinetograph.errors import NotAvailable
+from kinetograph.fork_locks import hold_across_forks
 
 __all__ = ["EmittedOperators", "is_emitting"]
 
@@ -153,17 +154,14 @@ def _stand_aside_when_asked(torch: Any) -> None:
 
 def _leave_parent() -> None:
     """In a forked child, which has no session of its parent's."""
-    try:
-        _sessions.clear()
-        is_on = threading.get_ident() in _emitting
-        _emitting.intersection_update({threading.get_ident()})
-        if is_on:
-            import torch
+    _sessions.clear()
+    is_on = threading.get_ident() in _emitting
+    _emitting.intersection_update({threading.get_ident()})
+    if is_on:
+        import torch
 
-            with suppress(Exception):
-                _end(torch)
-    finally:
-        _lock.release()
+        with suppress(Exception):
+            _end(torch)
 
 
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_leave_parent)
+hold_across_forks(_lock, _leave_parent)

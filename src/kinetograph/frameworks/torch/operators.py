@@ -11,6 +11,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.errors import NotAvailable
+from kinetograph.fork_locks import hold_across_forks
 from kinetograph.frameworks.torch.build import built_library, is_built
 from kinetograph.frameworks.torch.ranges import Ranges
 
@@ -163,13 +164,10 @@ def _take_ranges(torch: Any, wanted: int) -> None:
 
 def _leave_parent() -> None:
     """In a forked child, which has no session of its parent's; one of its own may have begun already."""
-    try:
-        if _library is not None:
-            _library.kinetograph_torch_trace_leave_parent()
-        if _uses:
-            _observe(_uses[0].torch)
-    finally:
-        _lock.release()
+    if _library is not None:
+        _library.kinetograph_torch_trace_leave_parent()
+    if _uses:
+        _observe(_uses[0].torch)
 
 
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_leave_parent)
+hold_across_forks(_lock, _leave_parent)

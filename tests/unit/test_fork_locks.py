@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kinetograph.session.fork_locks import hold_across_forks
+from kinetograph.fork_locks import hold_across_forks
 
 Hooks = dict[str, Callable[[], None]]
 
@@ -50,3 +50,32 @@ def test_a_lock_that_came_in_the_middle_of_a_fork_is_let_be(hooks: Hooks) -> Non
     hold_across_forks(lock)
     hooks["after_in_parent"]()  # and nothing before
     assert is_free(lock)
+
+
+def in_another_thread(function: Callable[[], object]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+def test_a_lock_that_another_thread_holds_for_its_own_fork_is_let_be(hooks: Hooks) -> None:
+    lock = threading.RLock()
+    hold_across_forks(lock)
+
+    def fork_that_begins_before_the_other_ends() -> None:
+        hooks["before"]()
+        in_another_thread(hooks["after_in_parent"])  # of a fork that began before there was this lock
+        assert not is_free(lock)
+        hooks["after_in_parent"]()
+
+    in_another_thread(fork_that_begins_before_the_other_ends)
+    assert is_free(lock)
+
+
+def test_a_child_has_the_lock_whoever_held_it(hooks: Hooks) -> None:
+    lock = threading.RLock()
+    was_free: list[bool] = []
+    hold_across_forks(lock, lambda: was_free.append(is_free(lock)))
+    in_another_thread(hooks["before"])
+    hooks["after_in_child"]()
+    assert was_free == [True]
