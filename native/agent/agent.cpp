@@ -182,18 +182,23 @@ bool Agent::is_intact() const {
 }
 
 bool Agent::reopen() {
-    peers_.clear();
-    if (capturing_peer_) wake_capture(wake_peer_gone);
+    while (!peers_.empty()) drop(peers_.begin());
     try {
         listener_.remove_file();
         listener_ = Listener(directory_);
-        return waker_.open();
+        return waker_.is_intact() || waker_.open();
     } catch (const std::system_error&) {
         return false;
     }
 }
 
 // Peers
+
+Agent::Peer::Peer(int accepted) : descriptor(accepted), identity(base::identity_of(accepted)) {}
+
+void Agent::Peer::close() const {
+    if (is_intact()) ::close(descriptor);
+}
 
 void Agent::accept_peers() {
     for (int descriptor = listener_.accept_own_user(); descriptor >= 0;
@@ -202,7 +207,7 @@ void Agent::accept_peers() {
             close(descriptor);
             continue;
         }
-        peers_.emplace(++last_peer_, Peer{descriptor, {}, Clock::now(), false});
+        peers_.emplace(++last_peer_, Peer(descriptor));
     }
     // Whoever waits stays ready, and poll would come back at once, again and again.
     if (errno != EAGAIN) accepts_from_ = Clock::now() + accept_again_after;
@@ -210,7 +215,7 @@ void Agent::accept_peers() {
 
 void Agent::hear(uint64_t id, Peer& peer) {
     char bytes[4096];
-    const ssize_t count = recv(peer.descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t count = peer.is_intact() ? recv(peer.descriptor, bytes, sizeof bytes, MSG_DONTWAIT) : 0;
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0) {
         peer.is_to_be_dropped = true;
@@ -279,13 +284,15 @@ void Agent::tell_progress(Clock::time_point now) {
 void Agent::drop_late_peers(Clock::time_point now) {
     for (auto peer = peers_.begin(); peer != peers_.end();) {
         const auto at = peer++;
-        if (at->second.is_to_be_dropped || now - at->second.heard >= patience_with(at->first, at->second))
+        const Peer& whose = at->second;
+        if (whose.is_to_be_dropped || !whose.is_intact() ||
+            now - whose.heard >= patience_with(at->first, whose))
             drop(at);
     }
 }
 
 void Agent::drop(Peers::iterator peer) {
-    close(peer->second.descriptor);
+    peer->second.close();
     if (peer->first == capturing_peer_) wake_capture(wake_peer_gone);
     peers_.erase(peer);
 }
@@ -311,8 +318,9 @@ bool Agent::send(uint64_t id, std::string_view json) {
     const auto peer = peers_.find(id);
     if (peer == peers_.end() || peer->second.is_to_be_dropped) return false;
     const std::string bytes = framed(Kind::answer, json);
-    const ssize_t sent =
-        ::send(peer->second.descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = peer->second.is_intact() ? ::send(peer->second.descriptor, bytes.data(),
+                                                           bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                                                  : -1;
     if (sent == ssize_t(bytes.size())) return true;
     peer->second.is_to_be_dropped = true;
     waker_.wake();
@@ -394,7 +402,7 @@ void Agent::after_fork_in_parent() {
 void Agent::after_fork_in_child() {
     (void)changed_.release();  // leaked: destroying one that somebody waits at may wait for ever
     changed_ = std::make_unique<std::condition_variable>();
-    for (auto& [id, peer] : peers_) close(peer.descriptor);
+    for (const auto& [id, peer] : peers_) peer.close();
     peers_.clear();
     listener_.leave_file();
     listener_.close();

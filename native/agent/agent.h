@@ -69,9 +69,16 @@ public:
 
 private:
     struct Peer {
-        int descriptor = -1;
+        explicit Peer(int accepted);
+        // False after the program has closed it: what has its number then is not ours to read, write or
+        // close.
+        bool is_intact() const { return base::identity_of(descriptor) == identity; }
+        void close() const;
+
+        int descriptor;
+        base::FileIdentity identity;
         FrameReader reader;
-        Clock::time_point heard{};
+        Clock::time_point heard = Clock::now();
         bool is_to_be_dropped = false;
     };
     using Peers = std::map<uint64_t, Peer>;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <ctime>
@@ -104,6 +105,20 @@ size_t open_descriptors() {
         ++count;
     }
     return count;
+}
+
+std::vector<int> numbers_in_use() {
+    std::vector<int> numbers;
+    for (int number = 0; number < 256; ++number)
+        if (fcntl(number, F_GETFD) >= 0) numbers.push_back(number);
+    return numbers;
+}
+
+std::vector<int> new_numbers(const std::vector<int>& before) {
+    std::vector<int> found;
+    for (const int number : numbers_in_use())
+        if (!std::binary_search(before.begin(), before.end(), number)) found.push_back(number);
+    return found;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -308,6 +323,38 @@ TEST(a_program_that_closes_all_descriptors_gets_a_new_socket_with_the_next_knock
     while (Agent::instance().path() == before) std::this_thread::sleep_for(1ms);
     CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
     for (const int stranger : strangers) CHECK(fcntl(stranger, F_GETFD) >= 0 && close(stranger) == 0);
+}
+
+TEST(a_file_of_the_program_that_got_the_number_of_a_peer_is_left_alone) {
+    Running agent;
+    Peer visitor;
+    const std::vector<int> before = numbers_in_use();
+    CHECK(visitor.knock(agent.path) && !visitor.asked(Kind::status).empty());
+    const std::vector<int> of_agent = new_numbers(before);
+    CHECK(of_agent.size() == 1);
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    CHECK(syscall(SYS_dup3, ends[1], of_agent[0], 0) == of_agent[0]);
+    CHECK(!Peer(agent.path).asked(Kind::status).empty());  // so it has looked at its peers again
+    Agent::instance().stop();
+    CHECK(write(of_agent[0], "x", 1) == 1);
+    for (const int number : {ends[0], ends[1], of_agent[0]}) CHECK(close(number) == 0);
+}
+
+TEST(a_socket_that_is_opened_again_leaves_no_descriptor_behind) {
+    for (size_t closed = 0; closed < 3; ++closed) {  // the socket, and both ends of the pipe
+        const std::vector<int> before = numbers_in_use();
+        Running agent;
+        CHECK(new_numbers(before).size() == 3);
+        syscall(SYS_close, new_numbers(before)[closed]);
+        {
+            Peer visitor;
+            visitor.knock(agent.path);
+            while (Agent::instance().path() == agent.path) std::this_thread::sleep_for(1ms);
+        }
+        CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
+        while (new_numbers(before).size() != 3) std::this_thread::sleep_for(1ms);
+    }
 }
 
 CHECK_MAIN
