@@ -24,8 +24,8 @@ constexpr auto patience_within_frame = 2s;
 constexpr auto patience_between_frames = 30s;
 // Whoever waits for a capture hears something as often, whatever the program does with its GIL.
 constexpr auto progress_is_told_every = 500ms;
-// Where the process has no descriptor left for a visitor.
-constexpr auto accept_again_after = 100ms;
+// Where the process has no memory, or no descriptor left for a visitor.
+constexpr auto try_again_after = 100ms;
 
 constexpr std::string_view busy = R"({"answer":"refused","reason":"another capture is running"})";
 constexpr std::string_view unserved = R"({"answer":"refused","reason":"the process can start no thread"})";
@@ -134,7 +134,8 @@ void Agent::run(uint64_t generation) {
     int timeout_ms = -1;
     while (prepare_poll(generation, polled, ids, timeout_ms)) {
         const int ready = poll(polled.data(), polled.size(), timeout_ms);
-        if (ready < 0 && errno != EINTR && errno != ENOMEM) return;
+        // No memory, or a limit on descriptors that is lower than their number: both may pass.
+        if (ready < 0 && errno != EINTR) std::this_thread::sleep_for(try_again_after);
         serve(generation, polled, ids);
     }
 }
@@ -210,7 +211,7 @@ void Agent::accept_peers() {
         peers_.emplace(++last_peer_, Peer(descriptor));
     }
     // Whoever waits stays ready, and poll would come back at once, again and again.
-    if (errno != EAGAIN) accepts_from_ = Clock::now() + accept_again_after;
+    if (errno != EAGAIN) accepts_from_ = Clock::now() + try_again_after;
 }
 
 void Agent::hear(uint64_t id, Peer& peer) {
@@ -407,7 +408,8 @@ void Agent::after_fork_in_child() {
     listener_.leave_file();
     listener_.close();
     waker_.close();
-    is_started_ = caller_goes_on_ = false;
+    is_started_ = false;
+    caller_goes_on_ = false;
     capturing_peer_ = 0;
     wakes_ = 0;
     state_ = "idle";

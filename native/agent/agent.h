@@ -5,6 +5,7 @@
 // talks to it through `answer` and `wait`.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -123,7 +124,7 @@ private:
     bool is_started_ = false;
     uint64_t generation_ = 0;  // a thread of an earlier one ends
     bool takes_captures_ = true;
-    bool caller_goes_on_ = false;
+    std::atomic<bool> caller_goes_on_ = false;  // set and read without a lock, around a fork
 
     Peers peers_;
     uint64_t last_peer_ = 0;

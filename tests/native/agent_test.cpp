@@ -94,6 +94,16 @@ private:
     int descriptor_ = socket(AF_UNIX, SOCK_STREAM, 0);
 };
 
+struct DescriptorLimit {
+    explicit DescriptorLimit(int most) {
+        CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+        const rlimit lower{rlim_t(most), before.rlim_max};
+        CHECK(setrlimit(RLIMIT_NOFILE, &lower) == 0);
+    }
+    ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before); }
+    rlimit before{};
+};
+
 void wait_for_request() {
     while (asking_peer == 0) std::this_thread::sleep_for(1ms);
 }
@@ -200,18 +210,28 @@ TEST(who_reads_no_answers_is_let_go) {
 TEST(a_process_without_descriptors_for_visitors_rests_and_answers_once_it_has_some) {
     Running agent;
     Peer visitor;
-    rlimit before{};
-    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
     const int lowest_free = dup(0);
     close(lowest_free);
-    const rlimit none_left{rlim_t(lowest_free), before.rlim_max};
-    CHECK(setrlimit(RLIMIT_NOFILE, &none_left) == 0);
-    CHECK(visitor.knock(agent.path));
-    const std::clock_t begin = std::clock();  // of all threads: one that never rests would use all of it
-    std::this_thread::sleep_for(400ms);
-    CHECK(std::clock() - begin < CLOCKS_PER_SEC / 20);
-    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    {
+        const DescriptorLimit none_left(lowest_free);
+        CHECK(visitor.knock(agent.path));
+        const std::clock_t begin = std::clock();  // of all threads: one that never rests would use all of it
+        std::this_thread::sleep_for(400ms);
+        CHECK(std::clock() - begin < CLOCKS_PER_SEC / 20);
+    }
     CHECK(!visitor.asked(Kind::status).empty());
+}
+
+TEST(a_limit_below_what_is_open_already_ends_no_agent) {
+    Running agent;
+    Peer first, second;
+    {
+        const DescriptorLimit too_low(1);  // with which poll refuses to wait for two
+        CHECK(first.knock(agent.path));
+        std::this_thread::sleep_for(50ms);
+    }
+    CHECK(!first.asked(Kind::status).empty());
+    CHECK(second.knock(agent.path) && !second.asked(Kind::status).empty());
 }
 
 TEST(a_capture_that_nobody_takes_is_told_of_again_and_again) {
