@@ -389,6 +389,28 @@ sys.stdin.read()
     assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
 
 
+def test_processes_that_a_client_starts_can_be_interrupted(agents: Agents) -> None:
+    starting = """
+import signal, subprocess, sys
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def stop(self):
+        subprocess.run(["grep", "SigBlk", "/proc/self/status"])
+        return super().stop()
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(starting)
+    assert program.stdout is not None
+    program.stdout.readline()
+    assert agents.peer(program.pid).captured(duration_ns=1_000_000)["answer"] == "finished"
+    assert int(program.stdout.readline().split()[1], 16) == 1 << (signal.SIGUSR1 - 1)
+
+
 def test_an_interrupt_that_meets_a_client_is_the_programs(agents: Agents) -> None:
     interrupted = """
 import time

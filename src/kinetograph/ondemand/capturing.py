@@ -10,7 +10,7 @@ from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.hints import Any
 from kinetograph.ondemand import ring
-from kinetograph.ondemand.client import Client, current_client
+from kinetograph.ondemand.client import Client, current_client, take_signals_of_client
 from kinetograph.ondemand.outputs import chosen_output
 from kinetograph.ondemand.places import captures_directory
 from kinetograph.ondemand.request import CaptureRequest
@@ -53,6 +53,7 @@ class Capture:
 
     def run(self, payload: bytes) -> dict[str, object]:
         """Gives the last answer. What the client raises is raised, and then nothing of it is left."""
+        take_signals_of_client()
         try:
             request = CaptureRequest.from_json(payload)
             if request.memory_profile:
