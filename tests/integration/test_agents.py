@@ -462,6 +462,37 @@ print("ready", flush=True)
     assert Path(finished["path"]).read_text() == "start stop"
 
 
+def test_what_a_memory_profile_cannot_write_has_failed_and_leaves_nothing(agents: Agents) -> None:
+    failing = f"""
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def start_memory_profile(self): pass
+    def stop_memory_profile(self): pass
+    def export_memory_profile(self, path): raise OSError("the disk is full")
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+{WAITING}
+"""
+    program = agents.start(failing)
+    assert program.stdout is not None
+    program.stdout.readline()
+    failed = agents.peer(program.pid).captured(memory_profile=True, output="x.pickle", duration_ns=1_000_000)
+    assert (failed["answer"], failed["reason"]) == ("failed", "OSError: the disk is full")
+    assert not list(agents.captures.iterdir())
+
+
+def test_nobody_can_take_the_name_of_a_trace_that_is_being_recorded(agents: Agents) -> None:
+    program = agents.start(STEPPING)
+    peer = agents.peer(program.pid)
+    peer.say(b"C", duration_ns=3600_000_000_000, output="mine.json")
+    peer.hear_until("started")
+    with pytest.raises(FileExistsError):
+        (agents.captures / "mine.json").touch(exist_ok=False)
+    agents.peer(program.pid).say(b"X")
+    peer.hear_until("cancelled")
+    assert not (agents.captures / "mine.json").exists()
+
+
 def test_the_ring_tells_what_was_before_anybody_asked(agents: Agents) -> None:
     program = agents.start(STEPPING, KINETOGRAPH_AGENT_RING="5")
     peer = agents.peer(program.pid)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kinetograph.errors import UsageError
-from kinetograph.ondemand.outputs import chosen_output
+from kinetograph.ondemand.outputs import chosen_output, reserved_output
 from kinetograph.ondemand.places import captures_directory
 
 
@@ -51,6 +51,22 @@ def test_what_is_there_is_not_overwritten_nor_written_through() -> None:
     for name in ("there.json", "link.json"):
         with pytest.raises(UsageError, match="is there already"):
             chosen_output(name, ())
+
+
+def test_a_name_that_was_asked_for_is_taken_until_it_is_written() -> None:
+    with reserved_output("mine.json", ()) as path:
+        with pytest.raises(FileExistsError):
+            open(path, "x").close()
+        Path(path).write_text("{}")
+    assert Path(path).read_text() == "{}"
+    with pytest.raises(UsageError, match="is there already"), reserved_output("mine.json", ()):
+        pass
+
+
+def test_a_name_that_nothing_was_written_to_is_free_again() -> None:
+    with reserved_output("mine.json", ()) as path:
+        pass
+    assert not Path(path).exists()
 
 
 @pytest.mark.parametrize("asked", ["a\0.json", "\udcff\ud800.json"])
