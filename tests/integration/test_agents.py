@@ -213,6 +213,31 @@ def test_an_exit_in_the_middle_keeps_the_trace(agents: Agents) -> None:
     assert not agents.sockets_of(program.pid)
 
 
+def test_who_does_not_want_to_wait_for_a_capture_at_exit_interrupts_it(agents: Agents) -> None:
+    ending = f"""
+import signal, threading
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def stop(self): threading.Event().wait()
+kg.ondemand.register_client(Client())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("ready", flush=True)
+{WAITING}
+"""
+    program = agents.start(ending)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdout.readline()
+    peer = agents.peer(program.pid)
+    peer.say(b"C", duration_ns=3600_000_000_000)
+    peer.hear_until("started")
+    program.stdin.close()
+    wait_until(lambda: agents.peer(program.pid).asked(b"S")["state"] == "writing")
+    program.send_signal(signal.SIGINT)
+    program.wait(timeout=20)
+    assert not agents.sockets_of(program.pid)
+
+
 def test_a_forked_child_has_its_own_agent_and_the_parent_goes_on(agents: Agents) -> None:
     forking = f"""
 import os, sys
