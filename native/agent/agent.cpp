@@ -24,11 +24,14 @@ constexpr auto patience_within_frame = 2s;
 constexpr auto patience_between_frames = 30s;
 // Whoever waits for a capture hears something as often, whatever the program does with its GIL.
 constexpr auto progress_is_told_every = 500ms;
+// Where the process has no memory, or no descriptor left for a visitor.
+constexpr auto try_again_after = 100ms;
 
 constexpr std::string_view busy = R"({"answer":"refused","reason":"another capture is running"})";
 constexpr std::string_view unserved = R"({"answer":"refused","reason":"the process can start no thread"})";
 constexpr std::string_view ending = R"({"answer":"refused","reason":"the process is ending"})";
 constexpr std::string_view idle = R"({"answer":"refused","reason":"nothing is being captured"})";
+constexpr std::string_view too_long = R"({"answer":"failed","reason":"the answer is too long to be sent"})";
 constexpr std::string_view cancelling = R"({"answer":"accepted"})";
 
 int to_poll_ms(Agent::Clock::time_point deadline, Agent::Clock::time_point now) {
@@ -131,7 +134,8 @@ void Agent::run(uint64_t generation) {
     int timeout_ms = -1;
     while (prepare_poll(generation, polled, ids, timeout_ms)) {
         const int ready = poll(polled.data(), polled.size(), timeout_ms);
-        if (ready < 0 && errno != EINTR && errno != ENOMEM) return;
+        // No memory, or a limit on descriptors that is lower than their number: both may pass.
+        if (ready < 0 && errno != EINTR) std::this_thread::sleep_for(try_again_after);
         serve(generation, polled, ids);
     }
 }
@@ -144,13 +148,14 @@ bool Agent::prepare_poll(uint64_t generation, std::vector<pollfd>& polled, std::
     const Clock::time_point now = Clock::now();
     drop_late_peers(now);
     tell_progress(now);
-    polled = {{waker_.descriptor(), POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}};
+    const int listening = now < accepts_from_ ? -1 : listener_.descriptor();  // poll leaves -1 out
+    polled = {{waker_.descriptor(), POLLIN, 0}, {listening, POLLIN, 0}};
     ids.clear();
     for (const auto& [id, peer] : peers_) {
         polled.push_back({peer.descriptor, POLLIN, 0});
         ids.push_back(id);
     }
-    timeout_ms = to_poll_ms(next_deadline(), now);
+    timeout_ms = to_poll_ms(next_deadline(now), now);
     return true;
 }
 
@@ -178,18 +183,23 @@ bool Agent::is_intact() const {
 }
 
 bool Agent::reopen() {
-    peers_.clear();
-    if (capturing_peer_) wake_capture(wake_peer_gone);
+    while (!peers_.empty()) drop(peers_.begin());
     try {
         listener_.remove_file();
         listener_ = Listener(directory_);
-        return waker_.open();
+        return waker_.is_intact() || waker_.open();
     } catch (const std::system_error&) {
         return false;
     }
 }
 
 // Peers
+
+Agent::Peer::Peer(int accepted) : descriptor(accepted), identity(base::identity_of(accepted)) {}
+
+void Agent::Peer::close() const {
+    if (is_intact()) ::close(descriptor);
+}
 
 void Agent::accept_peers() {
     for (int descriptor = listener_.accept_own_user(); descriptor >= 0;
@@ -198,13 +208,15 @@ void Agent::accept_peers() {
             close(descriptor);
             continue;
         }
-        peers_.emplace(++last_peer_, Peer{descriptor, {}, Clock::now(), false});
+        peers_.emplace(++last_peer_, Peer(descriptor));
     }
+    // Whoever waits stays ready, and poll would come back at once, again and again.
+    if (errno != EAGAIN) accepts_from_ = Clock::now() + try_again_after;
 }
 
 void Agent::hear(uint64_t id, Peer& peer) {
     char bytes[4096];
-    const ssize_t count = recv(peer.descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t count = peer.is_intact() ? recv(peer.descriptor, bytes, sizeof bytes, MSG_DONTWAIT) : 0;
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0) {
         peer.is_to_be_dropped = true;
@@ -273,13 +285,15 @@ void Agent::tell_progress(Clock::time_point now) {
 void Agent::drop_late_peers(Clock::time_point now) {
     for (auto peer = peers_.begin(); peer != peers_.end();) {
         const auto at = peer++;
-        if (at->second.is_to_be_dropped || now - at->second.heard >= patience_with(at->first, at->second))
+        const Peer& whose = at->second;
+        if (whose.is_to_be_dropped || !whose.is_intact() ||
+            now - whose.heard >= patience_with(at->first, whose))
             drop(at);
     }
 }
 
 void Agent::drop(Peers::iterator peer) {
-    close(peer->second.descriptor);
+    peer->second.close();
     if (peer->first == capturing_peer_) wake_capture(wake_peer_gone);
     peers_.erase(peer);
 }
@@ -290,8 +304,8 @@ Agent::Clock::duration Agent::patience_with(uint64_t id, const Peer& peer) const
     return id == capturing_peer_ ? Clock::duration::max() : patience_between_frames;
 }
 
-Agent::Clock::time_point Agent::next_deadline() const {
-    auto next = Clock::time_point::max();
+Agent::Clock::time_point Agent::next_deadline(Clock::time_point now) const {
+    auto next = now < accepts_from_ ? accepts_from_ : Clock::time_point::max();
     for (const auto& [id, peer] : peers_) {
         const Clock::duration patience = patience_with(id, peer);
         if (patience != Clock::duration::max()) next = std::min(next, peer.heard + patience);
@@ -305,8 +319,9 @@ bool Agent::send(uint64_t id, std::string_view json) {
     const auto peer = peers_.find(id);
     if (peer == peers_.end() || peer->second.is_to_be_dropped) return false;
     const std::string bytes = framed(Kind::answer, json);
-    const ssize_t sent =
-        ::send(peer->second.descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = peer->second.is_intact() ? ::send(peer->second.descriptor, bytes.data(),
+                                                           bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                                                  : -1;
     if (sent == ssize_t(bytes.size())) return true;
     peer->second.is_to_be_dropped = true;
     waker_.wake();
@@ -345,7 +360,8 @@ void Agent::wake_capture(uint32_t why) {
 
 void Agent::end_capture(std::string_view last_answer) {
     std::lock_guard lock(mutex_);
-    if (waker_.is_intact() && last_answer.size() <= most_payload_bytes) send(capturing_peer_, last_answer);
+    if (waker_.is_intact())
+        send(capturing_peer_, last_answer.size() <= most_payload_bytes ? last_answer : too_long);
     capturing_peer_ = 0;
     state_ = "idle";
     changed_->notify_all();
@@ -387,12 +403,13 @@ void Agent::after_fork_in_parent() {
 void Agent::after_fork_in_child() {
     (void)changed_.release();  // leaked: destroying one that somebody waits at may wait for ever
     changed_ = std::make_unique<std::condition_variable>();
-    for (auto& [id, peer] : peers_) close(peer.descriptor);
+    for (const auto& [id, peer] : peers_) peer.close();
     peers_.clear();
     listener_.leave_file();
     listener_.close();
     waker_.close();
-    is_started_ = caller_goes_on_ = false;
+    is_started_ = false;
+    caller_goes_on_ = false;
     capturing_peer_ = 0;
     wakes_ = 0;
     state_ = "idle";

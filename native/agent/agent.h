@@ -5,6 +5,7 @@
 // talks to it through `answer` and `wait`.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -50,12 +51,13 @@ public:
     void set_step(int64_t step);
     void set_state(std::string_view state);
 
-    // For whoever makes the capture. False if the peer is gone.
+    // For whoever makes the capture. False if the peer is gone, or the answer longer than a frame.
     bool answer(uint64_t peer, std::string_view json);
     void take_capture();
     uint32_t wait(std::chrono::nanoseconds most);
     void poke();
-    // With its last answer, so that whoever hears it can ask for another capture at once.
+    // With its last answer, so that whoever hears it can ask for another capture at once. One that is longer
+    // than a frame becomes a short one that says so.
     void end_capture(std::string_view last_answer);
 
     // At the end of the process: no capture begins any more, and the one that runs ends soon. False if it did
@@ -68,9 +70,16 @@ public:
 
 private:
     struct Peer {
-        int descriptor = -1;
+        explicit Peer(int accepted);
+        // False after the program has closed it: what has its number then is not ours to read, write or
+        // close.
+        bool is_intact() const { return base::identity_of(descriptor) == identity; }
+        void close() const;
+
+        int descriptor;
+        base::FileIdentity identity;
         FrameReader reader;
-        Clock::time_point heard{};
+        Clock::time_point heard = Clock::now();
         bool is_to_be_dropped = false;
     };
     using Peers = std::map<uint64_t, Peer>;
@@ -95,7 +104,7 @@ private:
     void drop_late_peers(Clock::time_point now);
     void drop(Peers::iterator peer);
     Clock::duration patience_with(uint64_t id, const Peer& peer) const;
-    Clock::time_point next_deadline() const;
+    Clock::time_point next_deadline(Clock::time_point now) const;
     bool send(uint64_t id, std::string_view json);
     void wake_capture(uint32_t why);
 
@@ -115,10 +124,11 @@ private:
     bool is_started_ = false;
     uint64_t generation_ = 0;  // a thread of an earlier one ends
     bool takes_captures_ = true;
-    bool caller_goes_on_ = false;
+    std::atomic<bool> caller_goes_on_ = false;  // set and read without a lock, around a fork
 
     Peers peers_;
     uint64_t last_peer_ = 0;
+    Clock::time_point accepts_from_{};  // none before: the process has no descriptor left for them
 
     std::string described_;
     std::string state_ = "idle";

@@ -20,7 +20,8 @@ public:
     const std::string& path() const { return path_; }
     // False after the program has closed descriptors that it does not know.
     bool is_intact() const;
-    // Somebody who is this user too; -1 when nobody waits. Others are let go without a word.
+    // Somebody who is this user too. -1 with EAGAIN in errno when nobody waits, or with what keeps them
+    // waiting. Others are let go without a word.
     int accept_own_user() const;
     void remove_file();
     // In a forked child: the file is the parent's.

@@ -12,15 +12,12 @@ namespace kinetograph::agent {
 class Waker {
 public:
     bool open() {
+        close();
         if (pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0) return false;
         for (int i = 0; i < 2; ++i) identities_[i] = base::identity_of(ends_[i]);
         return true;
     }
-    bool is_intact() const {
-        for (int i = 0; i < 2; ++i)
-            if (ends_[i] < 0 || base::identity_of(ends_[i]) != identities_[i]) return false;
-        return true;
-    }
+    bool is_intact() const { return is_ours(0) && is_ours(1); }
     int descriptor() const { return ends_[0]; }
     void wake() const {
         const char byte = 0;
@@ -32,14 +29,17 @@ public:
         }
     }
     void close() {
-        const bool is_ours = is_intact();
-        for (int& end : ends_) {
-            if (is_ours) ::close(end);
-            end = -1;
+        for (int i = 0; i < 2; ++i) {
+            if (is_ours(i)) ::close(ends_[i]);
+            ends_[i] = -1;
         }
     }
 
 private:
+    bool is_ours(int end) const {
+        return ends_[end] >= 0 && base::identity_of(ends_[end]) == identities_[end];
+    }
+
     int ends_[2] = {-1, -1};
     base::FileIdentity identities_[2];
 };

@@ -9,13 +9,15 @@
 
 namespace kinetograph::base {
 
-// Signals that come meanwhile wait for a thread of the program's, or for this one once it is back.
+// Signals that come meanwhile wait for a thread of the program's, or for this one once it is back. Not those
+// that this thread itself may cause: blocked, they would end the process without a word of its handlers.
 class AllSignalsBlocked {
 public:
     AllSignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
+        sigset_t from_others;
+        sigfillset(&from_others);
+        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&from_others, own);
+        pthread_sigmask(SIG_BLOCK, &from_others, &before_);
     }
     ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
     AllSignalsBlocked(const AllSignalsBlocked&) = delete;

@@ -140,6 +140,7 @@ def _threads(pid: int) -> int:
         ({"activities": ["TPU"]}, "activities"),
         ({"memory_profile": True}, "not available"),
         ({"command": "ls"}, "knows no 'command'"),
+        ({"activities": ["\u00e9" * 10_000]}, "activities"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_reason(
@@ -209,6 +210,31 @@ def test_an_exit_in_the_middle_keeps_the_trace(agents: Agents) -> None:
     assert program.returncode == 0
     assert finished["reason"] == "the process was ending"
     assert [event.name for event in kg.load(finished["path"]).events] == ["the end"]
+    assert not agents.sockets_of(program.pid)
+
+
+def test_who_does_not_want_to_wait_for_a_capture_at_exit_interrupts_it(agents: Agents) -> None:
+    ending = f"""
+import signal, threading
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def stop(self): threading.Event().wait()
+kg.ondemand.register_client(Client())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("ready", flush=True)
+{WAITING}
+"""
+    program = agents.start(ending)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdout.readline()
+    peer = agents.peer(program.pid)
+    peer.say(b"C", duration_ns=3600_000_000_000)
+    peer.hear_until("started")
+    program.stdin.close()
+    wait_until(lambda: agents.peer(program.pid).asked(b"S")["state"] == "writing")
+    program.send_signal(signal.SIGINT)
+    program.wait(timeout=20)
     assert not agents.sockets_of(program.pid)
 
 
@@ -388,6 +414,54 @@ sys.stdin.read()
     assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
 
 
+def test_processes_that_a_client_starts_can_be_interrupted(agents: Agents) -> None:
+    starting = """
+import signal, subprocess, sys
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def stop(self):
+        subprocess.run(["grep", "SigBlk", "/proc/self/status"])
+        return super().stop()
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(starting)
+    assert program.stdout is not None
+    program.stdout.readline()
+    assert agents.peer(program.pid).captured(duration_ns=1_000_000)["answer"] == "finished"
+    assert int(program.stdout.readline().split()[1], 16) == 1 << (signal.SIGUSR1 - 1)
+
+
+def test_an_interrupt_that_meets_a_client_is_the_programs(agents: Agents) -> None:
+    interrupted = """
+import time
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def start(self): raise KeyboardInterrupt  # as a signal handler may, in the program's thread
+
+kg.ondemand.register_client(Client())
+try:
+    while True:
+        time.sleep(0.001)
+        kg.step()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.stdin.read()
+"""
+    program = agents.start("import sys" + interrupted)
+    wait_until(lambda: agents.peer(program.pid).asked(b"S")["step"] > 0)
+    failed = agents.peer(program.pid).captured(steps=1)
+    assert failed["answer"] == "failed"
+    assert failed["reason"].endswith("the program was interrupted: KeyboardInterrupt")
+    assert program.stdout is not None
+    assert program.stdout.readline() == "interrupted\n"
+
+
 def test_memory_profiles_are_the_clients_business_and_ours_has_none(agents: Agents) -> None:
     ours = agents.start(WAITING)
     refused = agents.peer(ours.pid).captured(memory_profile=True)
@@ -411,6 +485,37 @@ print("ready", flush=True)
     finished = agents.peer(program.pid).captured(memory_profile=True, duration_ns=1_000_000)
     assert Path(finished["path"]).suffix == ".pickle"
     assert Path(finished["path"]).read_text() == "start stop"
+
+
+def test_what_a_memory_profile_cannot_write_has_failed_and_leaves_nothing(agents: Agents) -> None:
+    failing = f"""
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def start_memory_profile(self): pass
+    def stop_memory_profile(self): pass
+    def export_memory_profile(self, path): raise OSError("the disk is full")
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+{WAITING}
+"""
+    program = agents.start(failing)
+    assert program.stdout is not None
+    program.stdout.readline()
+    failed = agents.peer(program.pid).captured(memory_profile=True, output="x.pickle", duration_ns=1_000_000)
+    assert (failed["answer"], failed["reason"]) == ("failed", "OSError: the disk is full")
+    assert not list(agents.captures.iterdir())
+
+
+def test_nobody_can_take_the_name_of_a_trace_that_is_being_recorded(agents: Agents) -> None:
+    program = agents.start(STEPPING)
+    peer = agents.peer(program.pid)
+    peer.say(b"C", duration_ns=3600_000_000_000, output="mine.json")
+    peer.hear_until("started")
+    with pytest.raises(FileExistsError):
+        (agents.captures / "mine.json").touch(exist_ok=False)
+    agents.peer(program.pid).say(b"X")
+    peer.hear_until("cancelled")
+    assert not (agents.captures / "mine.json").exists()
 
 
 def test_the_ring_tells_what_was_before_anybody_asked(agents: Agents) -> None:

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -91,6 +94,16 @@ private:
     int descriptor_ = socket(AF_UNIX, SOCK_STREAM, 0);
 };
 
+struct DescriptorLimit {
+    explicit DescriptorLimit(int most) {
+        CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+        const rlimit lower{rlim_t(most), before.rlim_max};
+        CHECK(setrlimit(RLIMIT_NOFILE, &lower) == 0);
+    }
+    ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before); }
+    rlimit before{};
+};
+
 void wait_for_request() {
     while (asking_peer == 0) std::this_thread::sleep_for(1ms);
 }
@@ -102,6 +115,20 @@ size_t open_descriptors() {
         ++count;
     }
     return count;
+}
+
+std::vector<int> numbers_in_use() {
+    std::vector<int> numbers;
+    for (int number = 0; number < 256; ++number)
+        if (fcntl(number, F_GETFD) >= 0) numbers.push_back(number);
+    return numbers;
+}
+
+std::vector<int> new_numbers(const std::vector<int>& before) {
+    std::vector<int> found;
+    for (const int number : numbers_in_use())
+        if (!std::binary_search(before.begin(), before.end(), number)) found.push_back(number);
+    return found;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -180,6 +207,33 @@ TEST(who_reads_no_answers_is_let_go) {
     Agent::instance().describe("");
 }
 
+TEST(a_process_without_descriptors_for_visitors_rests_and_answers_once_it_has_some) {
+    Running agent;
+    Peer visitor;
+    const int lowest_free = dup(0);
+    close(lowest_free);
+    {
+        const DescriptorLimit none_left(lowest_free);
+        CHECK(visitor.knock(agent.path));
+        const std::clock_t begin = std::clock();  // of all threads: one that never rests would use all of it
+        std::this_thread::sleep_for(400ms);
+        CHECK(std::clock() - begin < CLOCKS_PER_SEC / 20);
+    }
+    CHECK(!visitor.asked(Kind::status).empty());
+}
+
+TEST(a_limit_below_what_is_open_already_ends_no_agent) {
+    Running agent;
+    Peer first, second;
+    {
+        const DescriptorLimit too_low(1);  // with which poll refuses to wait for two
+        CHECK(first.knock(agent.path));
+        std::this_thread::sleep_for(50ms);
+    }
+    CHECK(!first.asked(Kind::status).empty());
+    CHECK(second.knock(agent.path) && !second.asked(Kind::status).empty());
+}
+
 TEST(a_capture_that_nobody_takes_is_told_of_again_and_again) {
     Running agent;
     Peer peer(agent.path);
@@ -202,6 +256,16 @@ TEST(there_is_one_capture_at_a_time_and_its_peer_hears_of_it) {
     CHECK(contains(peer.hear(), "finished"));
     CHECK(!contains(peer.asked(Kind::capture, "{}"), "refused"));
     Agent::instance().end_capture("{}");
+}
+
+TEST(a_last_answer_that_is_too_long_becomes_a_short_one) {
+    Running agent;
+    Peer peer(agent.path);
+    peer.say(framed(Kind::capture, "{}"));
+    wait_for_request();
+    Agent::instance().take_capture();
+    Agent::instance().end_capture(std::string(most_payload_bytes + 1, ' '));
+    CHECK(contains(peer.hear(), "too long"));
 }
 
 TEST(a_request_that_nobody_can_serve_is_refused) {
@@ -279,6 +343,38 @@ TEST(a_program_that_closes_all_descriptors_gets_a_new_socket_with_the_next_knock
     while (Agent::instance().path() == before) std::this_thread::sleep_for(1ms);
     CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
     for (const int stranger : strangers) CHECK(fcntl(stranger, F_GETFD) >= 0 && close(stranger) == 0);
+}
+
+TEST(a_file_of_the_program_that_got_the_number_of_a_peer_is_left_alone) {
+    Running agent;
+    Peer visitor;
+    const std::vector<int> before = numbers_in_use();
+    CHECK(visitor.knock(agent.path) && !visitor.asked(Kind::status).empty());
+    const std::vector<int> of_agent = new_numbers(before);
+    CHECK(of_agent.size() == 1);
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    CHECK(syscall(SYS_dup3, ends[1], of_agent[0], 0) == of_agent[0]);
+    CHECK(!Peer(agent.path).asked(Kind::status).empty());  // so it has looked at its peers again
+    Agent::instance().stop();
+    CHECK(write(of_agent[0], "x", 1) == 1);
+    for (const int number : {ends[0], ends[1], of_agent[0]}) CHECK(close(number) == 0);
+}
+
+TEST(a_socket_that_is_opened_again_leaves_no_descriptor_behind) {
+    for (size_t closed = 0; closed < 3; ++closed) {  // the socket, and both ends of the pipe
+        const std::vector<int> before = numbers_in_use();
+        Running agent;
+        CHECK(new_numbers(before).size() == 3);
+        syscall(SYS_close, new_numbers(before)[closed]);
+        {
+            Peer visitor;
+            visitor.knock(agent.path);
+            while (Agent::instance().path() == agent.path) std::this_thread::sleep_for(1ms);
+        }
+        CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
+        while (new_numbers(before).size() != 3) std::this_thread::sleep_for(1ms);
+    }
 }
 
 CHECK_MAIN

@@ -88,6 +88,7 @@ def capture(**options: Any) -> None:
 
 
 def _chosen(options: dict[str, Any]) -> list[AgentProcess]:
+    from kinetograph.cli.ps import tell_user
     from kinetograph.ondemand.processes import chosen, processes
 
     pids, name, job = options.pop("pids"), options.pop("name"), options.pop("job")
@@ -95,7 +96,7 @@ def _chosen(options: dict[str, Any]) -> list[AgentProcess]:
         raise UsageError(
             "which processes?", hint="--pid, --name, --job or --all; `kinetograph ps` lists them"
         )
-    everybody = processes()
+    everybody = processes(tell_user)
     missing = [pid for pid in pids if pid not in (process.pid for process in everybody)]
     if missing:
         raise _without_agent(missing[0])

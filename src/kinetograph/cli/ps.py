@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kinetograph.analysis.grid import Grid
     from kinetograph.ondemand.processes import AgentProcess
 
-__all__ = ["NO_AGENT_HINT", "ps"]
+__all__ = ["NO_AGENT_HINT", "ps", "tell_user"]
 
 NO_AGENT_HINT = "set KINETOGRAPH_AGENT=1 where a program is started, or call kg.start_agent() in it"
 
@@ -34,7 +34,7 @@ def ps(as_json: bool) -> None:
     from kinetograph.cli.tables import print_grid
     from kinetograph.ondemand.processes import processes
 
-    found = processes()
+    found = processes(tell_user)
     if as_json:
         for process in found:
             members = process._asdict()
@@ -45,6 +45,10 @@ def ps(as_json: bool) -> None:
         click.echo(f"kinetograph: no process of this user has an agent\nhint: {NO_AGENT_HINT}", err=True)
         return
     print_grid(_grid(found), sys.stdout)
+
+
+def tell_user(text: str) -> None:
+    click.echo(f"kinetograph: {text}", err=True)
 
 
 def _grid(found: list[AgentProcess]) -> Grid:

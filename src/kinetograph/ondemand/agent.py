@@ -29,6 +29,7 @@ _OFF = ("", "0", "false", "no", "off")
 _JOB_VARIABLES = ("KINETOGRAPH_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 # For a capture that runs when the process ends: to be built and written.
 _MOST_AT_EXIT_NS = 60_000_000_000
+_SLICE_NS = 100_000_000
 
 _process = 0
 _directories: tuple[str, ...] = ()
@@ -72,15 +73,28 @@ def start_as_told() -> None:
 
 def stop() -> None:
     """End the agent; a capture that runs is ended and written first."""
-    global _process
     if _process == os.getpid():
-        _native.end_captures(_MOST_AT_EXIT_NS)
-        _native.stop_agent()
-        _process = -1
-        if _ring_seconds is not None:
-            from kinetograph.ondemand.ring import stop_ring
+        try:
+            _wait_for_captures()
+        finally:
+            _end()
 
-            stop_ring()
+
+def _wait_for_captures() -> None:
+    """In slices, between which Python takes a Ctrl-C of somebody who does not want to wait."""
+    for _ in range(_MOST_AT_EXIT_NS // _SLICE_NS):
+        if _native.end_captures(_SLICE_NS):
+            return
+
+
+def _end() -> None:
+    global _process
+    _native.stop_agent()
+    _process = -1
+    if _ring_seconds is not None:
+        from kinetograph.ondemand.ring import stop_ring
+
+        stop_ring()
 
 
 def _begin() -> str:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from socket import socket
 from typing import Any, NamedTuple
 
-from kinetograph.errors import KinetographError
+from kinetograph.checks import path_text
+from kinetograph.errors import KinetographError, UsageError
 from kinetograph.ondemand.peers import Conversation, connected, talk
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.wire import CANCEL, CAPTURE, framed
 from kinetograph.session.recover import recover_file
+from kinetograph.trace.formats import require_known_suffix
 
 __all__ = ["Outcome", "capture"]
 
@@ -26,6 +30,7 @@ _MOST_SILENCE = 10
 _LAST = ("finished", "refused", "failed", "cancelled")
 # For the kernel to let go of the mapped file of a process that has just died.
 _MOST_DYING_SECONDS = 5
+_LONGEST_HOST = 64
 
 
 class Outcome(NamedTuple):
@@ -55,9 +60,8 @@ def capture(
     asked: list[_Asking] = []
     unreachable: list[Outcome] = []
     for process in processes:
-        peer = connected(process.path)
+        peer, reason = _reached(process.path)
         if peer is None:
-            reason = "its agent is gone, or has too many visitors"
             unreachable.append(Outcome(process, "failed", reason=reason))
         else:
             asked.append(_Asking(process, peer, request, tell))
@@ -67,6 +71,14 @@ def capture(
         for each in asked:
             each.close()
     return [*(each.outcome(directory) for each in asked), *unreachable]
+
+
+def _reached(path: str) -> tuple[socket | None, str]:
+    """The connection, or why there is none."""
+    try:
+        return connected(path), "its agent is gone"
+    except BlockingIOError:
+        return None, "it does not answer, and has more visitors than it takes: is it stopped?"
 
 
 def _talk_or_withdraw(asked: list[_Asking]) -> None:
@@ -87,13 +99,12 @@ class _Asking(Conversation):
         self._tell = tell
         self._last: dict[str, Any] = {}
         self._session_file: str | None = None
-        self._has_started = False
+        self._is_lost = False
         self.send(framed(CAPTURE, request.to_json()))
 
     def take(self, answer: dict[str, Any]) -> None:
         kind = answer["answer"]
         if kind == "started":
-            self._has_started = True
             self._session_file = answer.get("session_file")
         if kind in _LAST:
             self._last = answer
@@ -104,6 +115,7 @@ class _Asking(Conversation):
 
     def lose(self, reason: str) -> None:
         super().lose(reason)
+        self._is_lost = True
         self._last = {"answer": "failed", "reason": reason}
 
     def withdraw(self) -> None:
@@ -116,7 +128,8 @@ class _Asking(Conversation):
         answer = self._last
         if answer["answer"] == "finished" and answer.get("path"):
             return self._fetched(answer, directory)
-        if answer["answer"] == "failed" and self._has_started and self._session_file:
+        # One that could still say what failed is not dead.
+        if self._is_lost and self._session_file:
             return self._rescued(self._session_file, directory)
         notes = [str(note) for note in answer.get("notes") or ()]
         reason = str(answer.get("reason", ""))
@@ -126,12 +139,14 @@ class _Asking(Conversation):
 
     def _fetched(self, answer: dict[str, Any], directory: str) -> Outcome:
         written = str(answer["path"])
-        suffix = os.path.basename(written).partition(".")[2]
-        path = _free_path(directory, self._process, suffix)
         try:
+            _require_own_file(written)
+            require_known_suffix(written)
+            suffix = os.path.basename(written).partition(".")[2]
+            path = _free_path(directory, self._process, suffix)
             shutil.move(written, path)
-        except OSError as error:
-            reason = f"its trace cannot be fetched from {written}: {error.strerror}"
+        except (KinetographError, OSError) as error:
+            reason = f"its trace cannot be fetched from {written!r}: {error}"
             return Outcome(self._process, "failed", reason=reason)
         return Outcome(
             self._process,
@@ -147,18 +162,27 @@ class _Asking(Conversation):
         """Of a process that has ended in the middle, what it had recorded until then."""
         path = _free_path(directory, self._process, "json.gz")
         try:
+            _require_own_file(session_file)
             _wait_until_free(session_file)
             trace = recover_file(session_file)
             trace.add_note("capture", "the process ended in the middle of it")
             trace.save(path)
         except (KinetographError, OSError, RuntimeError) as error:
-            reason = f"it ended in the middle, and what it recorded cannot be read: {error}"
+            reason = f"{self._last['reason']}, and what it recorded cannot be read: {error}"
             return Outcome(self._process, "failed", reason=reason)
         with suppress(OSError):
             os.unlink(session_file)
         notes = [f"{note.kind}: {note.text}" for note in trace.notes]
         reason = "the process ended in the middle of it"
         return Outcome(self._process, "rescued", path, os.path.getsize(path), len(trace), reason, notes)
+
+
+def _require_own_file(path: str) -> None:
+    """A process says where its file is, and is not believed more than that: no link, nothing of others."""
+    path_text("path", path)
+    found = os.lstat(path)
+    if not os.path.isabs(path) or not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        raise UsageError("expected a file of this user")
 
 
 def _wait_until_free(session_file: str) -> None:
@@ -175,7 +199,9 @@ def _wait_until_free(session_file: str) -> None:
 def _free_path(directory: str, process: AgentProcess, suffix: str) -> str:
     """Named by host, rank and pid; nothing that is there is overwritten."""
     rank = "" if process.rank is None else f"-rank{process.rank}"
-    stem = os.path.join(directory, f"{process.host or 'host'}{rank}-{process.pid}")
+    # As the process calls it, which may be anything.
+    host = re.sub(r"[^\w.-]", "_", process.host[:_LONGEST_HOST]).lstrip(".") or "host"
+    stem = os.path.join(directory, f"{host}{rank}-{process.pid}")
     path, number = f"{stem}.{suffix}", 1
     while os.path.lexists(path):
         number += 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import AbstractContextManager, ExitStack
 
 from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.hints import Any
 from kinetograph.ondemand import ring
-from kinetograph.ondemand.client import Client, current_client
-from kinetograph.ondemand.outputs import chosen_output
+from kinetograph.ondemand.client import Client, current_client, take_signals_of_client
+from kinetograph.ondemand.outputs import reserved_output
 from kinetograph.ondemand.places import captures_directory
 from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.window import Window
@@ -24,7 +25,8 @@ from kinetograph.trace.json_text import to_json
 
 __all__ = ["Capture", "load_what_captures_need"]
 
-_MOST_NOTES, _LONGEST_NOTE = 20, 500
+# So that an answer fits a frame, with every letter escaped.
+_MOST_NOTES, _LONGEST_NOTE, _LONGEST_REASON = 20, 200, 1000
 _SESSION_SUFFIX = ".kgsession"
 
 
@@ -47,48 +49,53 @@ class Capture:
         self._window: Window | None = None
         # One that a signal handler of the same thread may take again.
         self._lock = threading.RLock()
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._session_file: str | None = None
 
     def run(self, payload: bytes) -> dict[str, object]:
         """Gives the last answer. What the client raises is raised, and then nothing of it is left."""
-        try:
-            request = CaptureRequest.from_json(payload)
+        take_signals_of_client()
+        with ExitStack() as reservation:
+            try:
+                request = CaptureRequest.from_json(payload)
+                path = reservation.enter_context(self._reserved_output(request))
+                if request.ring_dump:
+                    return _written(ring.dumped(), path, "")
+                step = KinetoStepTracker.current_step()
+                window = Window(request, step, time.monotonic_ns(), time.time_ns())
+                self._prepare(request)
+            except (KinetographError, OSError) as error:
+                return _refusal(error)
             if request.memory_profile:
-                return self._profile_memory(request)
-            path = chosen_output(request.output, self._directories)
-            if request.ring_dump:
-                return _written(ring.dumped(), path, "")
-            step = KinetoStepTracker.current_step()
-            window = Window(request, step, time.monotonic_ns(), time.time_ns())
-            self._prepare(request)
-        except (KinetographError, OSError) as error:
-            return _refusal(error)
-        self._accept(window, path, step)
-        try:
-            why = self._follow(window)
-            if why & _native.WAKE_CANCELLED or window.begun_ns is None:
-                self._discard()
-                return {"answer": "cancelled", "reason": _reason(why)}
-            return _written(self._stopped(why), path, _reason(why))
-        except BaseException:
-            self._discard()
-            raise
+                return self._profile_memory(request, path)
+            self._accept(window, path, step)
+            return self._recorded(window, path)
 
     def on_step(self, step: int) -> None:
         """In the thread of the program that tells of the step: so the window is one of whole steps."""
         try:
             if self._window is not None:
                 self._advance(self._window, step, between_steps=True)
-        except BaseException as error:  # the program's step goes on; the thread of the capture raises it
+        except Exception as error:  # the program's step goes on; the thread of the capture raises it
             self._failure = error
-        _native.poke_capture()
+        except BaseException as error:  # Ctrl-C, say, which is the program's
+            self._failure = KinetographError(f"the program was interrupted: {type(error).__name__}")
+            raise
+        finally:
+            _native.poke_capture()
 
     # From the request to the end of the window
+
+    def _reserved_output(self, request: CaptureRequest) -> AbstractContextManager[str]:
+        suffix = ".pickle" if request.memory_profile else ""
+        return reserved_output(request.output, self._directories, suffix=suffix)
 
     def _prepare(self, request: CaptureRequest) -> None:
         """Raises what the client cannot do."""
         self._client = client = current_client()
+        if request.memory_profile:
+            call_program(client.start_memory_profile)
+            return
         if isinstance(client, Client):
             client.activities = activity_set(name.upper() for name in request.activities)
             client.trace_id = request.trace_id
@@ -107,6 +114,17 @@ class Capture:
         self._answer("accepted", path=path, step=step, start_step=window.first_step, notes=notes)
         _native.set_agent_state("waiting")
         self._window = window
+
+    def _recorded(self, window: Window, path: str) -> dict[str, object]:
+        try:
+            why = self._follow(window)
+            if why & _native.WAKE_CANCELLED or window.begun_ns is None:
+                self._discard()
+                return {"answer": "cancelled", "reason": _reason(why)}
+            return _written(self._stopped(why), path, _reason(why))
+        except BaseException:
+            self._discard()
+            raise
 
     def _follow(self, window: Window) -> int:
         """Until the window is over: 0, or until something ends it early: the bits that say what."""
@@ -145,11 +163,8 @@ class Capture:
                 if between_steps and isinstance(self._client, Client):
                     self._client.pause()
 
-    def _profile_memory(self, request: CaptureRequest) -> dict[str, object]:
-        """By the client, from begin to file; raises what it cannot do."""
-        path = chosen_output(request.output, self._directories, suffix=".pickle")
-        client = current_client()
-        call_program(client.start_memory_profile)
+    def _profile_memory(self, request: CaptureRequest, path: str) -> dict[str, object]:
+        """By the client, which has begun, until there is a file; raises what it cannot do."""
         _native.set_agent_state("recording")
         self._answer("accepted", path=path, step=KinetoStepTracker.current_step(), notes=[])
         self._answer("started", start_ns=time.time_ns(), session_file=None)
@@ -157,10 +172,10 @@ class Capture:
         why = 0
         while not why and (left_ns := end_ns - time.monotonic_ns()) > 0:
             why = _native.wait_in_capture(left_ns) & ~_native.WAKE_POKED
-        call_program(client.stop_memory_profile)
+        call_program(self._client.stop_memory_profile)
         if why & _native.WAKE_CANCELLED:
             return {"answer": "cancelled", "reason": _reason(why)}
-        call_program(client.export_memory_profile, path)
+        call_program(self._client.export_memory_profile, path)
         return {"answer": "finished", "path": path, "size_bytes": os.path.getsize(path), "notes": []}
 
     # From there to the file
@@ -185,7 +200,7 @@ class Capture:
 
 def _refusal(error: Exception) -> dict[str, object]:
     reason, _, hint = str(error).partition("\nhint: ")
-    return {"answer": "refused", "reason": reason, "hint": hint}
+    return {"answer": "refused", "reason": reason[:_LONGEST_REASON], "hint": hint[:_LONGEST_REASON]}
 
 
 def _written(trace: Trace | None, path: str, reason: str) -> dict[str, object]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterable
+
 from kinetograph import _native
 from kinetograph.errors import ArgumentError, KinetographError, NotAvailable
 from kinetograph.hints import Any, NoReturn
@@ -12,7 +15,13 @@ from kinetograph.session.handover import call_program
 from kinetograph.session.recording import Session
 from kinetograph.trace import RecordScope, Trace
 
-__all__ = ["Client", "current_client", "initialise_client", "register_client"]
+__all__ = [
+    "Client",
+    "current_client",
+    "initialise_client",
+    "register_client",
+    "take_signals_of_client",
+]
 
 _METHODS = (
     "init",
@@ -123,18 +132,19 @@ class Client:
 
 
 _client: Any = None
+_blocked: Iterable[int] = ()  # signals, in the thread that registered the client
 
 
 def register_client(client: Any) -> None:
     """Let `client` record what captures ask for, in place of the one before. None: ours again."""
-    global _client
+    global _client, _blocked
     for name in _METHODS if client is not None else ():
         if not callable(getattr(client, name, None)):
             raise ArgumentError(
                 f"client: expected a method {name}, and {type(client).__name__} has none",
                 hint="derive it from kg.ondemand.Client",
             )
-    _client = client
+    _client, _blocked = client, signal.pthread_sigmask(signal.SIG_BLOCK, ())
     if _native.agent_path():
         initialise_client()
 
@@ -143,6 +153,15 @@ def initialise_client() -> None:
     """Once there is an agent, too."""
     if _client is not None:
         call_program(_client.init)
+
+
+def take_signals_of_client() -> None:
+    """In a thread of ours, which blocks all signals, as would the processes that a client starts there.
+
+    Ours starts none, and the program is left to take its signals itself.
+    """
+    if _client is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _blocked)
 
 
 def current_client() -> Any:

@@ -7,46 +7,78 @@ import selectors
 import socket
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from kinetograph.errors import KinetographError
-from kinetograph.ondemand.places import pid_in_name, socket_directories
+from kinetograph.errors import KinetographError, UsageError
+from kinetograph.ondemand.places import pid_in_name, require_own_sockets, socket_directories
 from kinetograph.ondemand.wire import AnswerReader
 
 __all__ = ["Conversation", "agent_sockets", "connected", "talk"]
 
-_CREDENTIALS = struct.Struct("iII")  # pid, user, group
+_CREDENTIALS = struct.Struct("iII")
 
 
-def agent_sockets() -> list[str]:
-    """Those of this user that have a file; whether somebody listens is another question."""
+class _Credentials(NamedTuple):
+    pid: int
+    user: int
+    group: int
+
+
+def agent_sockets(tell: Callable[[str], None]) -> list[str]:
+    """Those of this user that have a file; whether somebody listens is another question.
+
+    `tell` hears of directories that are left out.
+    """
     return [
         os.path.join(directory, name)
         for directory in socket_directories()
-        if os.path.isdir(directory)
-        for name in sorted(os.listdir(directory))
+        for name in _names_in(directory, tell)
         if pid_in_name(name)
     ]
 
 
+def _names_in(directory: str, tell: Callable[[str], None]) -> list[str]:
+    try:
+        require_own_sockets(directory)
+        return sorted(os.listdir(directory))
+    except FileNotFoundError:
+        pass
+    except (UsageError, OSError) as error:
+        tell(f"no agent is looked for in {directory}: {str(error).partition(chr(10))[0]}")
+    return []
+
+
 def connected(path: str) -> socket.socket | None:
-    """None if nobody listens there; then the file is removed, for its process is gone."""
+    """None if nobody of this user listens there. If nobody does, the file is removed: its process is gone.
+
+    Raises BlockingIOError where so many wait already that there is no room: its process is stopped.
+    """
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         # A full queue answers at once that it is full; only a listener on its way out would be waited for.
         peer.settimeout(1)
         peer.connect(path)
         peer.setblocking(False)
-        return peer
+        if _credentials(peer).user == os.geteuid():
+            return peer
+    except BlockingIOError:
+        peer.close()
+        raise
     except ConnectionRefusedError:
         with suppress(OSError):
             os.unlink(path)
-    except OSError:  # gone in between, or more connections than it takes
+    except OSError:  # gone in between
         pass
     peer.close()
     return None
+
+
+def _credentials(peer: socket.socket) -> _Credentials:
+    """Of the process at the other end, as the kernel has them."""
+    found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return _Credentials(*_CREDENTIALS.unpack(found))
 
 
 class Conversation:
@@ -62,9 +94,7 @@ class Conversation:
     @property
     def pid(self) -> int:
         """As the kernel has it here: in a container the process itself may know another one."""
-        found = self.peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        pid: int = _CREDENTIALS.unpack(found)[0]
-        return pid
+        return _credentials(self.peer).pid
 
     def take(self, answer: dict[str, Any]) -> None:
         raise NotImplementedError

@@ -12,6 +12,7 @@ __all__ = [
     "captures_directory",
     "own_directory",
     "pid_in_name",
+    "require_own_sockets",
     "socket_directories",
     "socket_directory",
 ]
@@ -29,14 +30,27 @@ def socket_directory() -> str:
     return own_directory(directory)
 
 
+def require_own_sockets(directory: str) -> None:
+    """Raises where somebody else may have put a socket: what answers there would be believed."""
+    if directory == _without_login():
+        _require_own(os.path.dirname(directory))
+    _require_own(directory)
+
+
 def socket_directories() -> list[str]:
     """Where agents may be, ours first: their environment need not be that of whoever looks for them.
 
     A login that ends takes its /run/user away, and jobs that were never part of one go on. Not TMPDIR, which
     is another one in every job.
     """
-    if _VARIABLE in os.environ:
-        return [os.environ[_VARIABLE]]
+    chosen = os.environ.get(_VARIABLE, "")
+    if chosen and not os.path.isabs(chosen):
+        raise UsageError(
+            f"{_VARIABLE}: expected a path from the root, got {chosen!r}",
+            hint="whoever looks for agents may stand in another directory",
+        )
+    if chosen:
+        return [chosen]
     given = os.environ.get("XDG_RUNTIME_DIR", "")
     runtime = filter(os.path.isdir, dict.fromkeys((given, f"/run/user/{os.getuid()}")))
     of_logins = [os.path.join(folder, "kinetograph") for folder in runtime]
@@ -51,22 +65,29 @@ def pid_in_name(name: str) -> int:
 
 def captures_directory() -> str:
     """Where this process writes traces that nobody gave a place to."""
-    folder = f"kinetograph-{os.getuid()}"
-    ours = own_directory(os.path.join(os.environ.get("TMPDIR") or _TEMPORARY, folder))
-    return own_directory(os.path.join(ours, "captures"))
+    temporary = os.path.abspath(os.environ.get("TMPDIR") or _TEMPORARY)
+    ours = own_directory(os.path.join(temporary, f"kinetograph-{os.getuid()}"), "TMPDIR")
+    return own_directory(os.path.join(ours, "captures"), "TMPDIR")
 
 
-def own_directory(path: str) -> str:
-    """Made if it is not there. Raises unless it is this user's, and closed to others."""
+def own_directory(path: str, variable: str = _VARIABLE) -> str:
+    """Made if it is not there. Raises unless it is this user's, and closed to others.
+
+    `variable` is the one of the environment that could name another place.
+    """
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
+    _require_own(path, variable)
+    return path
+
+
+def _require_own(path: str, variable: str = _VARIABLE) -> None:
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise UsageError(
             f"{path} is no directory that only this user can enter",
-            hint=f"chmod 700, or let {_VARIABLE} name another",
+            hint=f"chmod 700, or let {variable} name another place",
         )
-    return path
 
 
 def _without_login() -> str:

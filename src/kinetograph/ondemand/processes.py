@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
@@ -49,12 +49,23 @@ class _Asked(Conversation):
         self.is_over = True
 
 
-def processes() -> list[AgentProcess]:
-    """All of this user's, by pid. Files of processes that are gone are removed."""
-    asked = [_Asked(path, peer) for path in agent_sockets() if (peer := connected(path)) is not None]
-    talk(asked, most_silence=_MOST_SILENCE)
+def processes(tell: Callable[[str], None]) -> list[AgentProcess]:
+    """All of this user's, by pid. Files of processes that are gone are removed.
+
+    `tell` hears of places where nobody is looked for, as others could have answered there.
+    """
+    asked: list[_Asked] = []
+    silent: list[AgentProcess] = []
+    for path in agent_sockets(tell):
+        try:
+            peer = connected(path)
+        except BlockingIOError:
+            silent.append(_silent(path))
+        else:
+            asked += [_Asked(path, peer)] if peer is not None else []
     try:
-        found = [_process(conversation) for conversation in asked]
+        talk(asked, most_silence=_MOST_SILENCE)
+        found = [*silent, *map(_process, asked)]
     finally:
         for conversation in asked:
             conversation.close()
@@ -80,10 +91,14 @@ def chosen(
     ]
 
 
+def _silent(path: str) -> AgentProcess:
+    return AgentProcess(path, pid_in_name(os.path.basename(path)))
+
+
 def _process(asked: _Asked) -> AgentProcess:
     status = asked.status
     if not status:
-        return AgentProcess(asked.path, pid_in_name(os.path.basename(asked.path)))
+        return _silent(asked.path)
     rank = status.get("rank")
     return AgentProcess(
         path=asked.path,

@@ -45,12 +45,14 @@ class KinetoStepTracker:
             cls._steps[requester] = cls._steps.get(requester, cls._current) + 1
             ahead = max(cls._steps.values()) - cls._current
             cls._current += max(ahead, 0)
-            if ahead > 1:
-                warn_program(f"{requester} is {ahead} steps ahead: were steps counted before it began?")
-            for _ in range(ahead):
-                for listener in cls._listeners:
-                    listener()
-            return cls._current
+            current = cls._current
+        # Without the lock: listeners have locks of their own, and who holds one of those may begin to count.
+        if ahead > 1:
+            warn_program(f"{requester} is {ahead} steps ahead: were steps counted before it began?")
+        for _ in range(ahead):
+            for listener in cls._listeners:
+                listener()
+        return current
 
     @classmethod
     def current_step(cls) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kinetograph.errors import UsageError
-from kinetograph.ondemand.outputs import chosen_output
+from kinetograph.ondemand.outputs import chosen_output, reserved_output
 from kinetograph.ondemand.places import captures_directory
 
 
@@ -53,6 +53,22 @@ def test_what_is_there_is_not_overwritten_nor_written_through() -> None:
             chosen_output(name, ())
 
 
+def test_a_name_that_was_asked_for_is_taken_until_it_is_written() -> None:
+    with reserved_output("mine.json", ()) as path:
+        with pytest.raises(FileExistsError):
+            open(path, "x").close()
+        Path(path).write_text("{}")
+    assert Path(path).read_text() == "{}"
+    with pytest.raises(UsageError, match="is there already"), reserved_output("mine.json", ()):
+        pass
+
+
+def test_a_name_that_nothing_was_written_to_is_free_again() -> None:
+    with reserved_output("mine.json", ()) as path:
+        pass
+    assert not Path(path).exists()
+
+
 @pytest.mark.parametrize("asked", ["a\0.json", "\udcff\ud800.json"])
 def test_a_name_that_the_system_cannot_take_is_refused(asked: str) -> None:
     with pytest.raises(UsageError, match="output: expected a path"):
@@ -66,5 +82,5 @@ def test_only_traces_are_written() -> None:
 
 def test_a_directory_that_others_can_enter_is_not_used(tmp_path: Path) -> None:
     Path(captures_directory()).chmod(0o755)
-    with pytest.raises(UsageError, match="only this user can enter"):
+    with pytest.raises(UsageError, match=r"only this user can enter(.|\n)*let TMPDIR name another"):
         captures_directory()

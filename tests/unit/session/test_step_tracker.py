@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import kinetograph as kg
@@ -24,6 +26,23 @@ def test_who_begins_late_counts_from_where_the_program_is() -> None:
     here = KinetoStepTracker.current_step()
     assert KinetoStepTracker.increment_step("late") == here + 1
     for who in ("early", "late"):
+        KinetoStepTracker.erase_step_count(who)
+
+
+def test_who_hears_of_a_step_keeps_nobody_from_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listener may wait for a thread that begins to count: both would wait for ever."""
+    ended: list[bool] = []
+
+    def listener() -> None:
+        other = threading.Thread(target=KinetoStepTracker.init_step_count, args=("other",))
+        other.start()
+        other.join(5)
+        ended.append(not other.is_alive())
+
+    monkeypatch.setattr(KinetoStepTracker, "_listeners", [listener])
+    KinetoStepTracker.increment_step("one")
+    assert ended == [True]
+    for who in ("one", "other"):
         KinetoStepTracker.erase_step_count(who)
 
 
