@@ -333,16 +333,17 @@ TEST(a_program_that_closes_all_descriptors_gets_a_new_socket_with_the_next_knock
         Peer first(before);
         CHECK(!first.asked(Kind::status).empty());
     }
-    // Not by close: sanitizers rightly call it a race, and it is the one that this test is about.
+    // Not by close and open: sanitizers rightly call it a race, and it is the one that this test is about.
     for (int descriptor = 3; descriptor < 256; ++descriptor) syscall(SYS_close, descriptor);
     std::vector<int> strangers;  // files of the program, with the numbers that were ours
-    for (int i = 0; i < 16; ++i) strangers.push_back(open("/dev/null", O_RDWR));
+    for (int i = 0; i < 16; ++i) strangers.push_back(int(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR)));
     // Who sleeps in poll still has the old socket, and wakes up by this; who did not has seen it already.
     Peer visitor;
     visitor.knock(before);
     while (Agent::instance().path() == before) std::this_thread::sleep_for(1ms);
     CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
-    for (const int stranger : strangers) CHECK(fcntl(stranger, F_GETFD) >= 0 && close(stranger) == 0);
+    for (const int stranger : strangers)
+        CHECK(fcntl(stranger, F_GETFD) >= 0 && syscall(SYS_close, stranger) == 0);
 }
 
 TEST(a_file_of_the_program_that_got_the_number_of_a_peer_is_left_alone) {
@@ -363,15 +364,14 @@ TEST(a_file_of_the_program_that_got_the_number_of_a_peer_is_left_alone) {
 
 TEST(a_socket_that_is_opened_again_leaves_no_descriptor_behind) {
     for (size_t closed = 0; closed < 3; ++closed) {  // the socket, and both ends of the pipe
+        Peer visitor;                                // first, or it would get the number that is closed
         const std::vector<int> before = numbers_in_use();
         Running agent;
         CHECK(new_numbers(before).size() == 3);
         syscall(SYS_close, new_numbers(before)[closed]);
-        {
-            Peer visitor;
-            visitor.knock(agent.path);
-            while (Agent::instance().path() == agent.path) std::this_thread::sleep_for(1ms);
-        }
+        visitor.knock(agent.path);
+        while (Agent::instance().path() == agent.path) std::this_thread::sleep_for(1ms);
+        visitor.hang_up();
         CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
         while (new_numbers(before).size() != 3) std::this_thread::sleep_for(1ms);
     }
