@@ -99,7 +99,7 @@ def test_a_capture_waits_for_its_wall_time(agents: Agents) -> None:
     import time
 
     program = agents.start(STEPPING)
-    start_ns = time.time_ns() + 700_000_000
+    start_ns = time.time_ns() + 2_000_000_000  # there is word of it twice a second
     peer = agents.peer(program.pid)
     peer.say(b"C", duration_ns=10_000_000, start_time_ns=start_ns)
     assert peer.hear_until("progress")["state"] == "waiting"
