@@ -7,6 +7,7 @@ import selectors
 import socket
 import struct
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -81,7 +82,7 @@ def _credentials(peer: socket.socket) -> _Credentials:
     return _Credentials(*_CREDENTIALS.unpack(found))
 
 
-class Conversation:
+class Conversation(ABC):
     """One connection. A subclass takes the answers, and says when it has heard enough."""
 
     def __init__(self, path: str, peer: socket.socket) -> None:
@@ -96,8 +97,8 @@ class Conversation:
         """As the kernel has it here: in a container the process itself may know another one."""
         return _credentials(self.peer).pid
 
-    def take(self, answer: dict[str, Any]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def take(self, answer: dict[str, Any]) -> None: ...
 
     def lose(self, reason: str) -> None:
         """The connection has ended, and nothing more comes."""
