@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <cstdint>
+
 #include "record/thread_buffer.h"
 
 namespace kinetograph::bind {

@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <cstdint>
+
 #include "emit/range.h"
 
 namespace kinetograph::bind {

@@ -2,6 +2,7 @@
 // them belong together is known only when all are there.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // The block a writer fills before the sink gets it, and the fastest ways to put digits into it.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 // Writes the elements of "traceEvents": rows of a Trace, their flows, and the names of processes and tracks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,8 @@
 // Folded stacks, which flame graph tools read: `outer;inner;innermost 1234`, a line for each path.
 #pragma once
 
+#include <cstdint>
+
 #include "format/sink.h"
 #include "trace/call_tree.h"
 

@@ -1,6 +1,7 @@
 // JSON that comes from the program rather than from a file: checked, and brought to the form a Trace keeps.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

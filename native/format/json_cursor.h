@@ -1,6 +1,7 @@
 // A position in JSON text that is checked and passed, value by value, without building anything.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

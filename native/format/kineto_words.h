@@ -1,6 +1,7 @@
 // The words of Kineto's dialect that writer and reader must agree on.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "trace/trace.h"

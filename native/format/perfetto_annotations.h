@@ -1,6 +1,7 @@
 // Arguments, kept as JSON text in a Trace, as Perfetto's debug annotations.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -2,6 +2,7 @@
 // slice in time, while in JSON one id may fan out.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "format/flows.h"

@@ -1,6 +1,7 @@
 // Counters: one track per process, name and series.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

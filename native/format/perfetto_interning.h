@@ -1,6 +1,7 @@
 // Texts that a sequence of packets names once and then calls by number.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 

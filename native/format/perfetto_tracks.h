@@ -1,6 +1,7 @@
 // The tree of tracks: processes, their threads, the tasks of a thread, streams of devices, counters.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>

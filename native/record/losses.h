@@ -1,6 +1,7 @@
 // What a thread could not record, counted since it began.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

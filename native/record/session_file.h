@@ -4,6 +4,7 @@
 // exit. `recover_session_file` reads what is there, however the process ended.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

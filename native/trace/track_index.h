@@ -1,6 +1,7 @@
 // Finds, or adds, the track of a pid and tid: for those who fill a trace from text or from Python.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>

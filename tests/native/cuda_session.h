@@ -1,6 +1,7 @@
 // A session that records the fake CUDA, and what a test asks its trace.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 // Traces of a few lines, for tests.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,7 @@
 // The devices that the program uses, with counters switched on for each.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

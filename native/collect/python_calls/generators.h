@@ -4,6 +4,8 @@
 #include <Python.h>
 #include <opcode.h>
 
+#include <cstdint>
+
 #include "collect/python_calls/calls.h"
 #include "collect/python_calls/frames.h"
 

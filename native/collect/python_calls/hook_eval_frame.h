@@ -5,6 +5,8 @@
 // is never used.
 #pragma once
 
+#include <cstdint>
+
 #include "record/thread_buffer.h"
 
 namespace kinetograph::collect {

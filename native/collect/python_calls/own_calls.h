@@ -5,6 +5,8 @@
 // one is remembered by its frame. Should its end go unseen, it is found out that the frame is gone.
 #pragma once
 
+#include <cstdint>
+
 #include "collect/python_calls/code_names.h"
 #include "collect/python_calls/frames.h"
 #include "record/thread_buffer.h"
