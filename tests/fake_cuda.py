@@ -51,7 +51,6 @@ def build(folder: Path) -> Path:
             SOURCES / "libcupti.cpp",
             SOURCES / "program.cpp",
             SOURCES / "memory.cpp",
-            SOURCES / "external_ids.cpp",
             SOURCES / "profiler.cpp",
             SOURCES / "pm_sampling.cpp",
             ROOT / "native" / "collect" / "cupti" / "record_sizes.cpp",

@@ -31,14 +31,14 @@ void stop_cuda(uint64_t use) {
     collect::stop_cuda(use);
 }
 
-uint64_t push_external_id(int kind, uint64_t id) {
+void push_external_id(int whose, uint64_t id) {
     const WithoutGil unlocked;
-    return collect::push_external_id(collect::ExternalId(kind), id);
+    collect::push_external_id(collect::ExternalId(whose), id);
 }
 
-void pop_external_id(int kind, uint64_t pushed) {
+void pop_external_id(int whose) {
     const WithoutGil unlocked;
-    collect::pop_external_id(collect::ExternalId(kind), pushed);
+    collect::pop_external_id(collect::ExternalId(whose));
 }
 
 // Attaching to CUPTI may be under way, which waits for the driver, and that perhaps for the program.
@@ -108,8 +108,8 @@ void bind_cuda(nb::module_& module) {
     module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a, "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
-    module.def("push_external_id", &push_external_id, "kind"_a, "id"_a);
-    module.def("pop_external_id", &pop_external_id, "kind"_a, "pushed"_a);
+    module.def("push_external_id", &push_external_id, "whose"_a, "id"_a);
+    module.def("pop_external_id", &pop_external_id, "whose"_a);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
     module.def(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 from typing import Any
 
 import pytest
 from tests.on_device import BOTH, captured_graph, kernels
 
 import kinetograph as kg
-from kinetograph import _native, kineto
+from kinetograph import kineto
 
 MEGABYTE = 1 << 20
 
@@ -60,23 +59,20 @@ def test_no_memory_unless_asked_for(torch: Any) -> None:
     assert changes_of_memory(p.trace) == []
 
 
-def test_ids_pushed_to_cupti_are_arguments_of_launches(torch: Any) -> None:
+def test_ids_that_a_thread_pushed_are_arguments_of_its_launches(torch: Any) -> None:
     x = torch.zeros(64, device="cuda")
     with kg.profile(activities=BOTH) as p:
-        cupti = ctypes.CDLL(_native.cuda_status()[2])
-        cupti.cuptiActivityPushExternalCorrelationId(1, ctypes.c_uint64(41))
+        kineto.push_correlation_id(41)
         x.add_(1)
-        popped = ctypes.c_uint64()
-        cupti.cuptiActivityPopExternalCorrelationId(1, ctypes.byref(popped))
         kineto.push_user_correlation_id(42)
         x.add_(1)
         kineto.pop_user_correlation_id()
+        kineto.pop_correlation_id()
         x.add_(1)
-    assert popped.value == 41
-    foreign, ours, none = launches(p.trace)
-    assert foreign.args["External correlation id"] == 41
-    assert ours.args["User correlation id"] == 42
-    assert set(none.args) == {"cbid"}
+    operators, both, none = (launch.args for launch in launches(p.trace))
+    assert operators["External correlation id"] == both["External correlation id"] == 41
+    assert both["User correlation id"] == 42
+    assert set(none) == {"cbid"}
 
 
 @pytest.mark.parametrize("when", ["before", "within"])

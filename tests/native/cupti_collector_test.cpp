@@ -91,14 +91,17 @@ TEST(copies_and_sets_tell_what_they_moved) {
     CHECK(row_args(trace, set).find("\"bytes\":512") != std::string::npos);
 }
 
-TEST(noise_is_left_out_and_silenced_at_the_source) {
+TEST(of_noise_cupti_does_not_even_tell) {
     CudaSession session;
     cuda().call<decltype(fake_runtime_call)>("fake_runtime_call",
                                              CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020);
-    CHECK(cuda().call<decltype(fake_is_silenced)>("fake_is_silenced", 0,
-                                                  CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020));
-    CHECK(cuda().call<decltype(fake_is_silenced)>("fake_is_silenced", 1,
-                                                  CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent));
+    const auto calls_back = [](int is_driver, uint32_t callback) {
+        return cuda().call<decltype(fake_calls_back)>("fake_calls_back", is_driver, callback) != 0;
+    };
+    CHECK(!calls_back(0, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020));
+    CHECK(!calls_back(1, CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent));
+    CHECK(calls_back(0, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000));
+    CHECK(calls_back(1, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
     cuda().call<decltype(fake_driver_launch)>("fake_driver_launch", "triton_kernel", 0, 7);
     const Trace trace = session.stop();
     CHECK(count(trace, Category::cuda_runtime) == 0);

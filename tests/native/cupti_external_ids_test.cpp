@@ -1,7 +1,6 @@
-// Ids that a program, or a library in it, pushes to CUPTI: arguments of the calls made meanwhile.
+// Ids that a thread gives to its calls: arguments of those that it makes meanwhile.
 #include <string>
-
-#include <cupti.h>
+#include <thread>
 
 #include "check.h"
 #include "cuda_session.h"
@@ -9,19 +8,10 @@
 using namespace kinetograph;
 using namespace kinetograph::test;
 using collect::ExternalId;
+using collect::pop_external_id;
+using collect::push_external_id;
 
 namespace {
-
-void push(CUpti_ExternalCorrelationKind kind, uint64_t id) {
-    cuda().call<decltype(cuptiActivityPushExternalCorrelationId)>("cuptiActivityPushExternalCorrelationId",
-                                                                  kind, id);
-}
-
-bool pop(CUpti_ExternalCorrelationKind kind) {
-    uint64_t last = 0;
-    return cuda().call<decltype(cuptiActivityPopExternalCorrelationId)>(
-               "cuptiActivityPopExternalCorrelationId", kind, &last) == CUPTI_SUCCESS;
-}
 
 std::string args_of_call(const Trace& trace, size_t number) {
     return row_args(trace, rows_of(trace, Category::cuda_runtime).at(number));
@@ -29,30 +19,14 @@ std::string args_of_call(const Trace& trace, size_t number) {
 
 }  // namespace
 
-TEST(ids_that_other_code_pushed_are_arguments_of_its_calls) {
+TEST(the_innermost_id_is_an_argument_of_each_call) {
     CudaSession session;
-    push(CUPTI_EXTERNAL_CORRELATION_KIND_UNKNOWN, 41);
-    push(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1, uint64_t(-1));
+    push_external_id(ExternalId::operators, 1);
+    push_external_id(ExternalId::operators, 2);
     cuda().launch("k");
-    CHECK(pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1) && pop(CUPTI_EXTERNAL_CORRELATION_KIND_UNKNOWN));
+    pop_external_id(ExternalId::operators);
     cuda().launch("k");
-    const Trace trace = session.stop();
-    CHECK(args_of_call(trace, 0) ==
-          "\"cbid\":211,\"External correlation id\":41,\"User correlation id\":18446744073709551615");
-    CHECK(args_of_call(trace, 1) == "\"cbid\":211");
-    CHECK(trace.correlation[rows_of(trace, Category::kernel).at(0)] ==
-          trace.correlation[rows_of(trace, Category::cuda_runtime).at(0)]);
-}
-
-TEST(our_own_pushes_reach_cupti_while_a_session_records) {
-    CudaSession session;
-    const uint64_t outer = collect::push_external_id(ExternalId::operators, 1);
-    const uint64_t inner = collect::push_external_id(ExternalId::operators, 2);
-    CHECK(outer != 0 && inner == outer);
-    cuda().launch("k");
-    collect::pop_external_id(ExternalId::operators, inner);
-    cuda().launch("k");
-    collect::pop_external_id(ExternalId::operators, outer);
+    pop_external_id(ExternalId::operators);
     cuda().launch("k");
     const Trace trace = session.stop();
     CHECK(args_of_call(trace, 0) == "\"cbid\":211,\"External correlation id\":2");
@@ -60,31 +34,38 @@ TEST(our_own_pushes_reach_cupti_while_a_session_records) {
     CHECK(args_of_call(trace, 2) == "\"cbid\":211");
 }
 
-TEST(without_a_session_nothing_is_pushed_and_nothing_of_others_popped) {
-    cuda().launch("lets go of what earlier tests left");
-    push(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 7);
-    const uint64_t pushed = collect::push_external_id(ExternalId::operators, 8);
-    CHECK(pushed == 0);
-    collect::pop_external_id(ExternalId::operators, pushed);
-    CHECK(pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0));
-    CHECK(!pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0));
+TEST(ids_of_operators_and_of_users_are_apart_and_a_kernel_is_that_of_its_call) {
+    CudaSession session;
+    push_external_id(ExternalId::operators, 41);
+    push_external_id(ExternalId::users, uint64_t(-1));
+    cuda().launch("k");
+    pop_external_id(ExternalId::users);
+    pop_external_id(ExternalId::operators);
+    const Trace trace = session.stop();
+    CHECK(args_of_call(trace, 0) ==
+          "\"cbid\":211,\"External correlation id\":41,\"User correlation id\":18446744073709551615");
+    CHECK(trace.correlation[rows_of(trace, Category::kernel).at(0)] ==
+          trace.correlation[rows_of(trace, Category::cuda_runtime).at(0)]);
 }
 
-TEST(an_id_of_a_session_that_is_over_pops_nothing_of_the_next) {
-    uint64_t stale = 0;
-    {
-        CudaSession session;
-        stale = collect::push_external_id(ExternalId::users, 1);
-        session.stop();
-    }
-    cuda().launch("lets go of CUPTI, and of all that it was told");
-    CHECK(pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1));  // as the real one forgets it
+TEST(an_id_that_was_pushed_before_the_session_counts) {
+    push_external_id(ExternalId::users, 7);
     CudaSession session;
-    const uint64_t fresh = collect::push_external_id(ExternalId::users, 2);
-    collect::pop_external_id(ExternalId::users, stale);
     cuda().launch("k");
-    collect::pop_external_id(ExternalId::users, fresh);
-    CHECK(args_of_call(session.stop(), 0) == "\"cbid\":211,\"User correlation id\":2");
+    pop_external_id(ExternalId::users);
+    CHECK(args_of_call(session.stop(), 0) == "\"cbid\":211,\"User correlation id\":7");
+}
+
+TEST(another_thread_has_none_of_them_and_too_many_pops_are_harmless) {
+    CudaSession session;
+    push_external_id(ExternalId::users, 7);
+    std::thread([] {
+        pop_external_id(ExternalId::users);
+        cuda().launch("k");
+    }).join();
+    pop_external_id(ExternalId::users);
+    pop_external_id(ExternalId::users);
+    CHECK(args_of_call(session.stop(), 0) == "\"cbid\":211");
 }
 
 CHECK_MAIN

@@ -20,14 +20,9 @@ struct Kind {
     const char* shows;  // what would be missing
 };
 constexpr Kind always[] = {
-    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
-    {CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between devices"},
-    {CUPTI_ACTIVITY_KIND_MEMSET, "sets"},
-    {CUPTI_ACTIVITY_KIND_RUNTIME, "calls of the runtime"},
-    {CUPTI_ACTIVITY_KIND_DRIVER, "calls of the driver"},
-    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},   {CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between devices"},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "sets"},     {CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
     {CUPTI_ACTIVITY_KIND_JIT, "compilation"},
-    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "pushed ids"},
 };
 // Not GRAPH_TRACE, one record for each launch of a graph: with it libcupti 13.0 crashes where a graph is
 // launched that was made before. Nodes are put together where a trace is built.
@@ -92,8 +87,10 @@ void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_Callback
                          const void* data) {
     if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    if (call.callbackSite != CUPTI_API_EXIT) return;
     auto& attachment = *static_cast<Attachment*>(self);
+    const bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+    if (call.callbackSite != CUPTI_API_EXIT) return attachment.calls_.begin(is_driver, call.correlationId);
+    attachment.calls_.end(is_driver, callback, call.correlationId);
     attachment.see_capture(domain, callback, call);
     if (attachment.is_leaving_.load(std::memory_order_relaxed)) attachment.let_go();
 }
@@ -119,7 +116,6 @@ void Attachment::let_go() {
     // Refused, we stay as with an older library: to subscribe again would be refused as well, by ourselves.
     if (cupti_.finalize() != CUPTI_SUCCESS && is_subscribed()) return;
     subscriber_ = nullptr;
-    life_ = 0;
 }
 
 // ---- attaching
@@ -141,22 +137,23 @@ std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& call
         disable_all();
         cupti_.unsubscribe(subscriber_);
         subscriber_ = nullptr;
-        life_ = 0;
     }
     return reason;
 }
 
 // Whether CUPTI still knows us: another tool may have ended it meanwhile. Switches all callbacks off.
 bool Attachment::is_subscribed() const {
-    return subscriber_ &&
-           cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
-           cupti_.enable_domain(0, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS;
+    return subscriber_ && enable_all_callbacks(false);
+}
+
+bool Attachment::enable_all_callbacks(bool on) const {
+    return cupti_.enable_domain(on, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API) == CUPTI_SUCCESS &&
+           cupti_.enable_domain(on, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS;
 }
 
 std::string Attachment::subscribe() {
     if (is_subscribed()) return {};  // with what is left of an earlier session
     const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, this);
-    life_ = result == CUPTI_SUCCESS ? ++lives_ : 0;
     if (result == CUPTI_SUCCESS) return {};
     subscriber_ = nullptr;
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
@@ -176,8 +173,9 @@ std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& c
     uses_ticks_ = cupti_.register_timestamp && cupti_.register_timestamp(timestamp) == CUPTI_SUCCESS;
     result = enable(kinds);
     if (result != CUPTI_SUCCESS) return "CUPTI records no kernels: " + describe(cupti_, result);
-    calls.silence_others(cupti_);
+    calls.watch(cupti_, subscriber_);
     watch_captures();
+    calls_.switch_on();
     return {};
 }
 
@@ -214,6 +212,8 @@ void Attachment::add_kinds(const WantedKinds& kinds) {
 }
 
 void Attachment::disable_all() {
+    calls_.switch_off();
+    enable_all_callbacks(false);
     cupti_.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     cupti_.disable(CUPTI_ACTIVITY_KIND_CONTEXT);
     for (const Kind& kind : always) cupti_.disable(kind.number);
@@ -240,13 +240,8 @@ bool Attachment::flush(bool all) {
     return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
 }
 
-void Attachment::push_external_id(CUpti_ExternalCorrelationKind kind, uint64_t id) const {
-    if (cupti_.push_external_id) cupti_.push_external_id(kind, id);
-}
-
-void Attachment::pop_external_id(CUpti_ExternalCorrelationKind kind) const {
-    uint64_t popped = 0;
-    if (cupti_.pop_external_id) cupti_.pop_external_id(kind, &popped);
+void Attachment::record_driver(bool on) const {
+    (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER);
 }
 
 // ---- leaving
@@ -258,8 +253,7 @@ void Attachment::detach() {
     flush(true);
     if (cupti_.version < first_safe_to_finalize) return;  // stays subscribed, with everything off
     is_leaving_.store(true, std::memory_order_relaxed);
-    cupti_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API);
-    cupti_.enable_domain(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API);
+    enable_all_callbacks(true);
 }
 
 void Attachment::leave_now() {
@@ -278,9 +272,9 @@ void Attachment::give_up() {
         detach();
         if (!is_leaving_.load(std::memory_order_relaxed)) leave_now();
     } else {
+        calls_.switch_off();
         subscriber_ = nullptr;
         is_attached_ = false;
-        life_ = 0;
     }
     buffers_.abandon_outstanding();
 }

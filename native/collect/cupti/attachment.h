@@ -10,6 +10,7 @@
 #include <string>
 
 #include "collect/cupti/buffers.h"
+#include "collect/cupti/call_log.h"
 #include "collect/cupti/library.h"
 
 namespace kinetograph::collect::cupti {
@@ -25,8 +26,8 @@ class WantedCalls;
 class Attachment {
 public:
     // `mutex` is the collector's.
-    Attachment(const Cupti& cupti, Buffers& buffers, std::mutex& mutex)
-        : cupti_(cupti), buffers_(buffers), mutex_(mutex) {}
+    Attachment(const Cupti& cupti, Buffers& buffers, CallLog& calls, std::mutex& mutex)
+        : cupti_(cupti), buffers_(buffers), calls_(calls), mutex_(mutex) {}
 
     // Empty, or the reason why not: then everything is as if it had not been tried.
     std::string attach(const WantedKinds& kinds, const WantedCalls& calls);
@@ -36,6 +37,8 @@ public:
 
     // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.
     bool flush(bool all);
+    // By records of what we call ourselves it is seen whether records still come to us.
+    void record_driver(bool on) const;
     // Whoever registers callbacks gets the records, and those before it are not told.
     void take_callbacks_back();
     // Everything off. CUPTI is let go of when the program next returns from a call, where that is safe: until
@@ -48,12 +51,6 @@ public:
 
     // What CUPTI does not record, although it was asked to, separated by commas.
     const std::string& refused() const { return refused_; }
-
-    // Which taking up of CUPTI this is, from 1 on; 0 while there is none. Ids that were pushed to one are
-    // unknown to the next.
-    uint64_t life() const { return life_; }
-    void push_external_id(CUpti_ExternalCorrelationKind kind, uint64_t id) const;
-    void pop_external_id(CUpti_ExternalCorrelationKind kind) const;
 
     // Whether a capture is under way that began while we were attached.
     bool is_capturing() const;
@@ -68,6 +65,7 @@ private:
     static void on_call(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId callback, const void* data);
 
     bool is_subscribed() const;
+    bool enable_all_callbacks(bool on) const;
     std::string subscribe();
     std::string configure(const WantedKinds& kinds, const WantedCalls& calls);
     CUptiResult enable(const WantedKinds& kinds);
@@ -80,13 +78,13 @@ private:
 
     const Cupti& cupti_;
     Buffers& buffers_;
+    CallLog& calls_;
     std::mutex& mutex_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
     WantedKinds enabled_;
     std::string refused_;
     bool is_attached_ = false;
     bool uses_ticks_ = false;
-    uint64_t life_ = 0, lives_ = 0;
     std::atomic<bool> is_leaving_{false};
     std::atomic<uint64_t> dropped_{0};
     // The runtime's calls are made of the driver's, so that a capture may be seen in both.

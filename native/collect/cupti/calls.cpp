@@ -9,6 +9,9 @@ namespace kinetograph::collect::cupti {
 
 namespace {
 
+// That a library may have beyond those of our headers. What it does not have, it refuses.
+constexpr uint32_t newer_calls = 100;
+
 // Frequent, short, and of no interest.
 constexpr std::string_view noise[] = {
     "cudaGetDevice",      "cudaSetDevice",   "cudaGetLastError",         "cudaPeekAtLastError",
@@ -23,13 +26,6 @@ std::vector<bool> table_of(const Cupti& cupti, CUpti_CallbackDomain domain, uint
             table[callback] = is_wanted(without_version(name));
     }
     return table;
-}
-
-template <class Enable>
-void silence(const std::vector<bool>& table, Enable enable, uint32_t except) {
-    if (!enable) return;
-    for (uint32_t callback = 1; callback < table.size(); ++callback)
-        if (!table[callback] && callback != except) enable(callback, 0);
 }
 
 }  // namespace
@@ -48,12 +44,13 @@ WantedCalls::WantedCalls(const Cupti& cupti)
       driver_(
           table_of(cupti, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE, is_wanted_driver_call)) {}
 
-// Single calls can only be switched off while their kind is on: on its own, switching calls on records
-// nothing.
-void WantedCalls::silence_others(const Cupti& cupti) const {
-    silence(runtime_, cupti.enable_runtime_api, 0);
-    // The decoder looks for this one.
-    silence(driver_, cupti.enable_driver_api, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize);
+void WantedCalls::watch(const Cupti& cupti, CUpti_SubscriberHandle subscriber) const {
+    for (uint32_t callback = 1; callback < runtime_.size() + newer_calls; ++callback)
+        if (wants_runtime(callback))
+            cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, callback);
+    for (uint32_t callback = 1; callback < driver_.size() + newer_calls; ++callback)
+        if (wants_driver(callback))
+            cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, callback);
 }
 
 }  // namespace kinetograph::collect::cupti

@@ -8,6 +8,7 @@
 
 #include "base/fork.h"
 #include "collect/cupti/attachment.h"
+#include "collect/cupti/call_log.h"
 #include "collect/cupti/decoder.h"
 #include "collect/cupti/metric_choice.h"
 #include "collect/cupti/sampling_session.h"
@@ -20,6 +21,7 @@ namespace {
 
 using cupti::Attachment;
 using cupti::Buffers;
+using cupti::CallLog;
 using cupti::Cupti;
 using cupti::DecoderThread;
 using cupti::Driver;
@@ -33,17 +35,13 @@ constexpr std::string_view taken_over =
     "another tool took CUPTI over while this session ran; what the GPU did since then, "
     "and perhaps before, is not here";
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
+constexpr std::string_view dropped_calls =
+    "calls into CUDA were made faster than they could be read, and are not here";
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
 constexpr std::string_view not_waited =
     "the GPU was not waited for at the end, since a stream was being captured or the driver refused: "
     "work still running then is not here";
-
-// The two that Kineto uses.
-CUpti_ExternalCorrelationKind cuptis_kind(ExternalId kind) {
-    return kind == ExternalId::users ? CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1
-                                     : CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-}
 
 // As `Attachment` spells it.
 bool is_of_another_tool(std::string_view reason) {
@@ -56,8 +54,7 @@ public:
     uint64_t start(const CudaOptions& options);
     void flush(bool may_wait);
     void stop(uint64_t use);
-    uint64_t push(ExternalId kind, uint64_t id);
-    void pop(ExternalId kind, uint64_t pushed);
+    CallLog& calls() { return calls_; }
     MetricAnswer open_sampling(const SamplingOptions& options);
     void with_sampling(void (SamplingSession::*step)());
     void close_sampling();
@@ -89,6 +86,7 @@ private:
     const Driver* driver_ = nullptr;
     const Cupti* cupti_ = nullptr;
     Buffers buffers_;
+    CallLog calls_{buffers_};
     std::unique_ptr<RecordDecoder> decoder_;
     std::unique_ptr<Attachment> attachment_;
     std::unique_ptr<DecoderThread> thread_;
@@ -127,7 +125,7 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
         std::lock_guard lock(mutex_);
         // First: there may be none to be had.
         if (!thread_)
-            thread_ = std::make_unique<DecoderThread>(buffers_, [this] { return follow_program(); });
+            thread_ = std::make_unique<DecoderThread>(buffers_, calls_, [this] { return follow_program(); });
         use = next_use_++;
         uses_[use] = options;
         if (state_ == CudaState::attached)
@@ -143,7 +141,10 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
 // The program may initialise CUDA at any time; then we follow. In milliseconds, when to look again.
 int CudaCollector::look_around() {
     std::lock_guard lock(mutex_);
-    if (state_ == CudaState::attached && is_crash_safe()) attachment_->flush(false);
+    if (state_ == CudaState::attached && is_crash_safe()) {
+        attachment_->flush(false);
+        calls_.hand_over();
+    }
     if (state_ != CudaState::waiting) return attached_ms;
     driver_ = cupti::initialised_driver();
     if (driver_) try_to_attach();
@@ -179,7 +180,7 @@ void CudaCollector::open() {
     properties_ = cupti::properties_json(devices);
     driver_->driver_version(&driver_version_);
     decoder_ = std::make_unique<RecordDecoder>(opened, std::move(devices));
-    attachment_ = std::make_unique<Attachment>(opened, buffers_, mutex_);
+    attachment_ = std::make_unique<Attachment>(opened, buffers_, calls_, mutex_);
     cupti_ = &opened;
     if (thread_) thread_->use(decoder_.get());
 }
@@ -202,10 +203,15 @@ void CudaCollector::flush(bool may_wait) {
 void CudaCollector::flush_attached(bool may_wait) {
     const uint64_t before = decoder_->synchronizations();
     cupti::Waiting waiting{false, 0};
-    if (may_wait && !attachment_->is_capturing()) waiting = cupti::wait_for_devices(*driver_);
+    if (may_wait && !attachment_->is_capturing()) {
+        attachment_->record_driver(true);
+        waiting = cupti::wait_for_devices(*driver_);
+        attachment_->record_driver(false);
+    }
     const bool waited = waiting.is_done;
     if (waited) attachment_->take_callbacks_back();
     const bool flushed = attachment_->flush(waited);
+    calls_.hand_over();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
     if (!is_taken_over(waiting, before, flushed)) return;
@@ -239,6 +245,7 @@ void CudaCollector::tell_how_it_went(bool waited) {
             cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
     });
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
+    if (const uint64_t dropped = calls_.take_dropped()) tell("dropped", dropped_calls, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
     if (!waited) tell("cuda", not_waited);
     if (const std::string refused = refused_kinds(); !refused.empty())
@@ -290,20 +297,6 @@ void CudaCollector::close_sampling() {
     sampling_.reset();
 }
 
-uint64_t CudaCollector::push(ExternalId kind, uint64_t id) {
-    std::lock_guard lock(mutex_);
-    if (state_ != CudaState::attached) return 0;
-    attachment_->push_external_id(cuptis_kind(kind), id);
-    return attachment_->life();
-}
-
-// Also after the session: CUPTI remembers it for as long as it lives.
-void CudaCollector::pop(ExternalId kind, uint64_t pushed) {
-    std::lock_guard lock(mutex_);
-    if (pushed != 0 && attachment_ && attachment_->life() == pushed)
-        attachment_->pop_external_id(cuptis_kind(kind));
-}
-
 bool CudaCollector::leave() {
     std::lock_guard one_at_a_time(flush_mutex_);
     std::lock_guard lock(mutex_);
@@ -351,14 +344,14 @@ void stop_cuda(uint64_t use) {
     collector->stop(use);
 }
 
-uint64_t push_external_id(ExternalId kind, uint64_t id) {
+void push_external_id(ExternalId whose, uint64_t id) {
     prepare_cuda();
-    return collector->push(kind, id);
+    collector->calls().push(whose, id);
 }
 
-void pop_external_id(ExternalId kind, uint64_t pushed) {
+void pop_external_id(ExternalId whose) {
     prepare_cuda();
-    collector->pop(kind, pushed);
+    collector->calls().pop(whose);
 }
 
 void on_late_refusal(void (*call)()) {

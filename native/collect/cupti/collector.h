@@ -51,9 +51,8 @@ KINETOGRAPH_API void stop_cuda(uint64_t use);
 // Ids that the calling thread gives to the calls it makes from now on; they become arguments of those calls.
 // Numbers reach Python.
 enum class ExternalId : int { operators = 0, users = 1 };
-// 0 where CUDA is not being recorded. Else for the pop, which does nothing if CUPTI was let go of in between.
-KINETOGRAPH_API uint64_t push_external_id(ExternalId kind, uint64_t id);
-KINETOGRAPH_API void pop_external_id(ExternalId kind, uint64_t pushed);
+KINETOGRAPH_API void push_external_id(ExternalId whose, uint64_t id);
+KINETOGRAPH_API void pop_external_id(ExternalId whose);
 
 // Called when CUPTI refuses to serve a session that had begun before the program initialised CUDA, in a
 // thread of ours that knows no Python. Set once.

@@ -13,11 +13,9 @@ void flush_cuda(bool) {}
 
 void stop_cuda(uint64_t) {}
 
-uint64_t push_external_id(ExternalId, uint64_t) {
-    return 0;
-}
+void push_external_id(ExternalId, uint64_t) {}
 
-void pop_external_id(ExternalId, uint64_t) {}
+void pop_external_id(ExternalId) {}
 
 void on_late_refusal(void (*)()) {}
 

@@ -32,6 +32,20 @@ PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t 
     return {device, context, stream, graph, node};
 }
 
+// Empty where the thread had pushed none. Not "External id": under that key files number events of their own.
+std::string members_with_ids(const LoggedCall& call) {
+    static constexpr std::string_view keys[external_ids] = {"External correlation id", "User correlation id"};
+    base::JsonMembers members;
+    members.add("cbid", call.callback);
+    bool has_any = false;
+    for (size_t whose = 0; whose < external_ids; ++whose) {
+        if (!call.has_id[whose]) continue;
+        members.add(keys[whose], call.ids[whose]);
+        has_any = true;
+    }
+    return has_any ? members.text() : std::string();
+}
+
 uint32_t flags_of(uint32_t graph) {
     return graph != 0 ? uint32_t(record::work_of_graph) : 0;
 }
@@ -51,6 +65,13 @@ bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) 
     return is_whole;
 }
 
+void RecordDecoder::decode(ThreadBuffer& thread, const CallLog::Chunk& chunk) {
+    shapes_.forget_if_gone();
+    clock_.anchor();
+    for (size_t i = 0; i < chunk.count; ++i) add_call(thread, chunk.calls[i]);
+    records_.fetch_add(chunk.count, std::memory_order_relaxed);
+}
+
 void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, size_t bytes) {
     switch (kind_of(record)) {
         case CUPTI_ACTIVITY_KIND_KERNEL:
@@ -62,9 +83,8 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             return add_peer_copy(thread, view<CUpti_ActivityMemcpyPtoP4>(record, bytes));
         case CUPTI_ACTIVITY_KIND_MEMSET:
             return add_set(thread, view<CUpti_ActivityMemset4>(record, bytes));
-        case CUPTI_ACTIVITY_KIND_RUNTIME:
         case CUPTI_ACTIVITY_KIND_DRIVER:
-            return add_call(thread, view<CUpti_ActivityAPI>(record, bytes));
+            return see_driver_call(view<CUpti_ActivityAPI>(record, bytes));
         case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
             return add_synchronization(thread, view<CUpti_ActivitySynchronization2>(record, bytes));
         case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
@@ -73,8 +93,6 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             return add_overhead(thread, view<CUpti_ActivityOverhead3>(record, bytes));
         case CUPTI_ACTIVITY_KIND_JIT:
             return add_compilation(thread, view<CUpti_ActivityJit2>(record, bytes), bytes);
-        case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-            return external_ids_.see(view<CUpti_ActivityExternalCorrelation>(record, bytes));
         case CUPTI_ACTIVITY_KIND_MEMORY2:
             return add_memory(thread, memory_of(view<CUpti_ActivityMemory4>(record, bytes)));
         case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
@@ -146,17 +164,19 @@ void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& s
                          {}});
 }
 
-void RecordDecoder::add_call(ThreadBuffer& thread, const CUpti_ActivityAPI& call) {
-    const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
-    if (!is_runtime && call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
+// Only while we wait for the GPU.
+void RecordDecoder::see_driver_call(const CUpti_ActivityAPI& call) {
+    if (call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
         synchronizations_.fetch_add(1, std::memory_order_relaxed);
-    std::string ids = external_ids_.take(call.correlationId);
-    if (!(is_runtime ? wanted_.wants_runtime(call.cbid) : wanted_.wants_driver(call.cbid))) return;
-    if (!ids.empty()) ids = base::JsonMembers().add("cbid", call.cbid).text() + "," + ids;
-    const auto domain = is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
-    append_call(thread, is_runtime ? Category::cuda_runtime : Category::cuda_driver, call.start, call.end,
-                shapes_.call_name(domain, call.cbid), call.correlationId,
-                {int32_t(call.threadId), shapes_.call(call.cbid), {}}, ids);
+}
+
+void RecordDecoder::add_call(ThreadBuffer& thread, const LoggedCall& call) {
+    if (!(call.is_driver ? wanted_.wants_driver(call.callback) : wanted_.wants_runtime(call.callback)))
+        return;
+    const auto domain = call.is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+    append_call(thread, call.is_driver ? Category::cuda_driver : Category::cuda_runtime, call.start, call.end,
+                shapes_.call_name(domain, call.callback), call.correlation,
+                {call.tid, shapes_.call(call.callback), {}}, members_with_ids(call));
 }
 
 void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync) {

@@ -11,9 +11,9 @@
 #include <unordered_map>
 
 #include "collect/cupti/buffers.h"
+#include "collect/cupti/call_log.h"
 #include "collect/cupti/calls.h"
 #include "collect/cupti/clock_map.h"
-#include "collect/cupti/external_ids.h"
 #include "collect/cupti/memory.h"
 #include "collect/cupti/record_sizes.h"
 #include "collect/cupti/shapes.h"
@@ -29,6 +29,7 @@ public:
 
     // Appends what the buffer holds. False when a part of it could not be understood.
     bool decode(record::ThreadBuffer& thread, const Buffers::Filled& filled);
+    void decode(record::ThreadBuffer& thread, const CallLog::Chunk& chunk);
     const WantedCalls& wanted() const { return wanted_; }
     // The end of the last record, in ticks.
     uint64_t last_tick() const { return last_tick_.load(std::memory_order_relaxed); }
@@ -57,7 +58,8 @@ private:
     void add_copy(record::ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy);
     void add_peer_copy(record::ThreadBuffer& thread, const CUpti_ActivityMemcpyPtoP4& copy);
     void add_set(record::ThreadBuffer& thread, const CUpti_ActivityMemset4& set);
-    void add_call(record::ThreadBuffer& thread, const CUpti_ActivityAPI& call);
+    void see_driver_call(const CUpti_ActivityAPI& call);
+    void add_call(record::ThreadBuffer& thread, const LoggedCall& call);
     void add_synchronization(record::ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync);
     void add_event(record::ThreadBuffer& thread, const CUpti_ActivityCudaEvent2& event);
     void add_overhead(record::ThreadBuffer& thread, const CUpti_ActivityOverhead3& overhead);
@@ -74,7 +76,6 @@ private:
     WantedCalls wanted_;
     Shapes shapes_;
     ClockMap clock_;
-    ExternalIds external_ids_;
     std::unordered_map<uint32_t, uint32_t> devices_;    // of contexts
     std::unordered_map<uint64_t, EventRecord> events_;  // by context and event
     std::atomic<uint64_t> last_tick_{0};
@@ -90,7 +91,7 @@ void tell_metadata(record::ThreadBuffer& thread, std::string_view key, std::stri
 // how many milliseconds again.
 class DecoderThread {
 public:
-    DecoderThread(Buffers& buffers, std::function<int()> look_around);
+    DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around);
     void stop();  // after what is filled has been decoded
     // From any thread; nullptr while nothing is attached.
     void use(RecordDecoder* decoder) { decoder_.store(decoder, std::memory_order_release); }
@@ -99,9 +100,11 @@ public:
 
 private:
     void run();
+    void decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread);
     void tell_what_waits(record::ThreadBuffer* thread);
 
     Buffers& buffers_;
+    CallLog& calls_;
     const std::function<int()> look_around_;
     std::atomic<RecordDecoder*> decoder_{nullptr};
     std::atomic<bool> is_stopping_{false};

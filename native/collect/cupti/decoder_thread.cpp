@@ -11,8 +11,9 @@ constexpr std::string_view not_understood =
 
 }  // namespace
 
-DecoderThread::DecoderThread(Buffers& buffers, std::function<int()> look_around)
+DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around)
     : buffers_(buffers),
+      calls_(calls),
       look_around_(std::move(look_around)),
       thread_(base::start_quietly("kg-cupti", [this] { run(); })) {}
 
@@ -24,6 +25,7 @@ void DecoderThread::run() {
         const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : wait_ms);
         record::ThreadBuffer* thread = record::recording_thread();
         RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
+        decode_calls(decoder, thread);
         // Also while buffers come without end, of a program that goes on.
         tell_what_waits(thread);
         if (filled) {
@@ -34,6 +36,13 @@ void DecoderThread::run() {
         }
         if (was_stopping) return;
         wait_ms = look_around_();
+    }
+}
+
+void DecoderThread::decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread) {
+    while (std::unique_ptr<CallLog::Chunk> chunk = calls_.take()) {
+        if (thread && decoder) decoder->decode(*thread, *chunk);
+        calls_.give_back(std::move(chunk));
     }
 }
 

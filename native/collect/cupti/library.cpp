@@ -46,12 +46,8 @@ bool load(void* library, Driver& driver) {
 
 void load_optional(void* library, CuptiFunctions& cupti) {
     find(library, "cuptiActivityRegisterTimestampCallback", cupti.register_timestamp);
-    find(library, "cuptiActivityEnableDriverApi", cupti.enable_driver_api);
-    find(library, "cuptiActivityEnableRuntimeApi", cupti.enable_runtime_api);
     find(library, "cuptiActivityEnableAndDump", cupti.enable_and_dump);
     find(library, "cuptiActivityEnableCudaEventDeviceTimestamps", cupti.event_timestamps);
-    find(library, "cuptiActivityPushExternalCorrelationId", cupti.push_external_id);
-    find(library, "cuptiActivityPopExternalCorrelationId", cupti.pop_external_id);
 }
 
 bool load(void* library, CuptiFunctions& cupti) {

@@ -33,12 +33,8 @@ struct CuptiFunctions {
     decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
     decltype(&cuptiSetThreadIdType) set_thread_id_type = nullptr;
     decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp = nullptr;      // may be null
-    decltype(&cuptiActivityEnableDriverApi) enable_driver_api = nullptr;                 // 12.5 and newer
-    decltype(&cuptiActivityEnableRuntimeApi) enable_runtime_api = nullptr;               // 12.5 and newer
     decltype(&cuptiActivityEnableAndDump) enable_and_dump = nullptr;                     // may be null
     decltype(&cuptiActivityEnableCudaEventDeviceTimestamps) event_timestamps = nullptr;  // 12.8 and newer
-    decltype(&cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;
-    decltype(&cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
 };
 
 struct Cupti : CuptiFunctions {

@@ -27,23 +27,25 @@ __all__ = [
 _OPERATORS, _USERS = 0, 1
 
 
-class _Stack(list[tuple[int, int]]):
-    """Ids, each with what CUPTI's push gave for the pop."""
+class _Stack(list[int]):
+    """Ids, of which native code keeps the same stack for the calls it sees."""
 
-    def __init__(self, kind: int) -> None:
+    def __init__(self, whose: int) -> None:
         super().__init__()
-        self._kind = kind
+        self._whose = whose
 
     def push(self, correlation_id: int) -> None:
         require_int("correlation_id", correlation_id, 0, (1 << 64) - 1, hint="0 stands for none")
-        self.append((correlation_id, _native.push_external_id(self._kind, correlation_id)))
+        self.append(correlation_id)
+        _native.push_external_id(self._whose, correlation_id)
 
     def pop_id(self) -> None:
         if self:
-            _native.pop_external_id(self._kind, self.pop()[1])
+            self.pop()
+            _native.pop_external_id(self._whose)
 
     def newest(self) -> int:
-        return self[-1][0] if self else 0
+        return self[-1] if self else 0
 
 
 class _Stacks(threading.local):

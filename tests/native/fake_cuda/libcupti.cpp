@@ -23,7 +23,7 @@ uint32_t version = 130001;
 std::map<std::string, int> failures;
 std::set<uint32_t> enabled;
 CUpti_ActivityKind refused_kind = CUPTI_ACTIVITY_KIND_INVALID;  // 0
-std::set<std::pair<int, uint32_t>> silenced, called_back;
+std::set<std::pair<int, uint32_t>> called_back;
 std::set<int> domains;
 int finalizations = 0, calls_before_driver = 0;
 
@@ -62,10 +62,6 @@ void die(const char* why) {
 
 bool is_enabled(uint32_t kind) {
     return enabled.count(kind) != 0;
-}
-
-bool is_silenced(bool is_driver, uint32_t callback) {
-    return silenced.count({is_driver, callback}) != 0;
 }
 
 bool calls_back(CUpti_CallbackDomain domain, uint32_t callback) {
@@ -170,6 +166,7 @@ CUPTI_FAKE cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle, CUpti_Call
         fake::domains.insert(domain);
     else
         fake::domains.erase(domain);
+    if (!enable) std::erase_if(fake::called_back, [&](const auto& each) { return each.first == domain; });
     return CUPTI_SUCCESS;
 }
 
@@ -182,7 +179,6 @@ CUPTI_FAKE cuptiFinalize(void) {
     fake::enabled.clear();
     fake::domains.clear();
     fake::called_back.clear();
-    fake::silenced.clear();
     return CUPTI_SUCCESS;
 }
 
@@ -240,18 +236,6 @@ CUPTI_FAKE cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc ti
     return CUPTI_SUCCESS;
 }
 
-CUPTI_FAKE cuptiActivityEnableDriverApi(CUpti_CallbackId callback, uint8_t enable) {
-    ENTER("cuptiActivityEnableDriverApi");
-    if (!enable) fake::silenced.insert({1, callback});
-    return CUPTI_SUCCESS;
-}
-
-CUPTI_FAKE cuptiActivityEnableRuntimeApi(CUpti_CallbackId callback, uint8_t enable) {
-    ENTER("cuptiActivityEnableRuntimeApi");
-    if (!enable) fake::silenced.insert({0, callback});
-    return CUPTI_SUCCESS;
-}
-
 void fake_set_version(uint32_t version) {
     std::lock_guard<std::recursive_mutex> lock(fake::mutex);
     fake::version = version;
@@ -285,9 +269,9 @@ int fake_is_enabled(uint32_t kind) {
     return fake::is_enabled(kind);
 }
 
-int fake_is_silenced(int is_driver, uint32_t callback) {
+int fake_calls_back(int is_driver, uint32_t callback) {
     std::lock_guard<std::recursive_mutex> lock(fake::mutex);
-    return fake::is_silenced(is_driver != 0, callback);
+    return fake::calls_back(is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API, callback);
 }
 
 int fake_calls_before_driver(void) {

@@ -24,7 +24,6 @@ extern Client client;
 // The first thing that every function does. The real one may crash when it is called too early.
 CUptiResult enter(const char* function);
 bool is_enabled(uint32_t kind);
-bool is_silenced(bool is_driver, uint32_t callback);
 bool calls_back(CUpti_CallbackDomain domain, uint32_t callback);
 uint64_t now();
 uint32_t pretended_version();
@@ -33,9 +32,6 @@ uint32_t pretended_version();
 uint32_t make_call(uint32_t runtime_callback, const std::function<void(uint32_t correlation)>& within);
 // As long as the version it pretends to be has it.
 void add_record(const void* record, size_t bytes);
-
-// Records of the ids that this thread has pushed, in front of that of a call.
-void add_external_ids(uint32_t correlation);
 
 // Of a sample in an image of the client's.
 uint64_t sample_value(const uint8_t* image, size_t index);

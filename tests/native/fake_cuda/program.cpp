@@ -18,6 +18,8 @@ namespace fake {
 namespace {
 
 constexpr uint32_t context_id = 1;
+// Nothing of what is done runs into what is done next, however slow the clock.
+constexpr uint64_t work_ticks = 1;
 
 uint8_t* buffer = nullptr;
 size_t buffer_bytes = 0, used = 0, dropped = 0;
@@ -80,11 +82,13 @@ void add_work(const Struct& record) {
         append(cut(record));
 }
 
-void call_back(CUpti_CallbackDomain domain, uint32_t callback, CUpti_ApiCallbackSite site) {
+void call_back(CUpti_CallbackDomain domain, uint32_t callback, CUpti_ApiCallbackSite site,
+               uint32_t correlation) {
     if (!calls_back(domain, callback)) return;
     CUpti_CallbackData data{};
     int success = 0;
     data.callbackSite = site;
+    data.correlationId = correlation;
     data.functionReturnValue = &success;
     client.callback(client.data, domain, callback, &data);
 }
@@ -95,7 +99,7 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     const auto domain = is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     const uint32_t correlation = next_correlation++;
-    call_back(domain, callback, CUPTI_API_ENTER);
+    call_back(domain, callback, CUPTI_API_ENTER, correlation);
     CUpti_ActivityAPI api{};
     api.kind = is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
     api.cbid = callback;
@@ -105,11 +109,8 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     api.correlationId = correlation;
     work(correlation);
     api.end = now();
-    if (!is_silenced(is_driver, callback)) {
-        add_external_ids(correlation);
-        add(api);
-    }
-    call_back(domain, callback, CUPTI_API_EXIT);
+    add(api);
+    call_back(domain, callback, CUPTI_API_EXIT, correlation);
     return correlation;
 }
 
@@ -119,7 +120,7 @@ void add_kernel(const char* name, uint32_t device, uint32_t stream, uint32_t cor
     kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     kernel.name = names.insert(name).first->c_str();
     kernel.start = now();
-    kernel.end = now() + 1000;
+    kernel.end = now() + work_ticks;
     kernel.deviceId = device;
     kernel.contextId = context_id + device;
     kernel.streamId = stream;
@@ -218,7 +219,7 @@ uint32_t fake_copy(uint64_t bytes, uint8_t kind, uint8_t from, uint8_t to, uint3
         copy.dstKind = to;
         copy.bytes = bytes;
         copy.start = now();
-        copy.end = now() + 1000;
+        copy.end = now() + work_ticks;
         copy.contextId = context_id;
         copy.streamId = stream;
         copy.correlationId = correlation;
@@ -234,7 +235,7 @@ uint32_t fake_peer_copy(uint64_t bytes, uint32_t from_device, uint32_t to_device
         copy.srcKind = copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
         copy.bytes = bytes;
         copy.start = now();
-        copy.end = now() + 1000;
+        copy.end = now() + work_ticks;
         copy.deviceId = copy.srcDeviceId = from_device;
         copy.contextId = copy.srcContextId = context_id + from_device;
         copy.dstDeviceId = to_device;
@@ -251,7 +252,7 @@ uint32_t fake_set(uint64_t bytes, uint32_t stream) {
         set.kind = CUPTI_ACTIVITY_KIND_MEMSET;
         set.bytes = bytes;
         set.start = now();
-        set.end = now() + 1000;
+        set.end = now() + work_ticks;
         set.contextId = context_id;
         set.streamId = stream;
         set.correlationId = correlation;
@@ -290,7 +291,7 @@ static void add_synchronization(CUpti_ActivitySynchronizationType type, uint32_t
     sync.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
     sync.type = type;
     sync.start = now();
-    sync.end = now() + 1000;
+    sync.end = now() + work_ticks;
     sync.correlationId = correlation;
     sync.contextId = context_id;
     sync.streamId = stream;
@@ -330,7 +331,7 @@ void fake_overhead(uint32_t kind) {
     overhead.objectId.pt.processId = uint32_t(getpid());
     overhead.objectId.pt.threadId = uint32_t(syscall(SYS_gettid));
     overhead.start = now();
-    overhead.end = now() + 1000;
+    overhead.end = now() + work_ticks;
     add(overhead);
 }
 

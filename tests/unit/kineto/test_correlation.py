@@ -29,22 +29,18 @@ def test_ids_nest_and_the_two_kinds_are_apart() -> None:
     assert (kineto.correlation_id(), kineto.user_correlation_id()) == (1, 0)
 
 
-def test_ids_reach_cupti_only_while_cuda_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[str, int, int]] = []
-    attachment = 0
-
-    def push(kind: int, pushed: int) -> int:
-        told.append(("push", kind, pushed))
-        return attachment
-
-    monkeypatch.setattr(_native, "push_external_id", push)
-    monkeypatch.setattr(_native, "pop_external_id", lambda kind, key: told.append(("pop", kind, key)))
+def test_whoever_records_calls_of_cuda_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int] | tuple[str, int, int]] = []
+    monkeypatch.setattr(
+        _native, "push_external_id", lambda whose, pushed: told.append(("push", whose, pushed))
+    )
+    monkeypatch.setattr(_native, "pop_external_id", lambda whose: told.append(("pop", whose)))
     kineto.push_correlation_id(5)
-    attachment = 3
     kineto.push_user_correlation_id(6)
     kineto.pop_user_correlation_id()
     kineto.pop_correlation_id()
-    assert told == [("push", 0, 5), ("push", 1, 6), ("pop", 1, 3), ("pop", 0, 0)]
+    kineto.pop_correlation_id()
+    assert told == [("push", 0, 5), ("push", 1, 6), ("pop", 1), ("pop", 0)]
 
 
 def test_popping_more_than_was_pushed_is_harmless() -> None:

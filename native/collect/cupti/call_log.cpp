@@ -1,0 +1,188 @@
+#include "collect/cupti/call_log.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace kinetograph::collect::cupti {
+
+namespace {
+
+constexpr size_t most_open = 16;  // callbacks of the program may call CUDA again
+
+bool is_on(uint32_t life) {
+    return life % 2 == 1;
+}
+
+}  // namespace
+
+struct CallLog::OpenCall {
+    uint64_t start;
+    uint32_t correlation;
+    bool is_driver;
+};
+
+struct CallLog::Thread {
+    const int32_t tid = int32_t(gettid());
+    // Of this thread only.
+    OpenCall open[most_open] = {};
+    size_t depth = 0;
+    uint32_t life = 0;  // of the log, in which they were opened
+    std::array<std::vector<uint64_t>, external_ids> ids;
+    // Shared with who hands over.
+    std::mutex mutex;
+    std::unique_ptr<Chunk> chunk;
+};
+
+struct CallLog::ThisThread {
+    CallLog* log = nullptr;
+    std::shared_ptr<Thread> thread;
+    ~ThisThread() {
+        // In a forked child the locks are as another thread of the parent may have left them.
+        if (log && getpid() == log->process_) log->leave(thread);
+    }
+};
+
+CallLog::CallLog(Buffers& buffers) : buffers_(buffers), process_(getpid()) {}
+CallLog::~CallLog() = default;
+
+CallLog::Thread& CallLog::this_thread() {
+    thread_local ThisThread mine;
+    if (mine.log == this) [[likely]]
+        return *mine.thread;
+    auto thread = std::make_shared<Thread>();
+    {
+        std::lock_guard lock(threads_mutex_);
+        threads_.push_back(thread);
+    }
+    mine.log = this;
+    mine.thread = std::move(thread);
+    return *mine.thread;
+}
+
+void CallLog::switch_on() {
+    life_.fetch_or(1, std::memory_order_relaxed);
+}
+
+void CallLog::switch_off() {
+    if (is_on(life_.load(std::memory_order_relaxed))) life_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CallLog::begin(bool is_driver, uint32_t correlation) noexcept {
+    const uint32_t life = life_.load(std::memory_order_relaxed);
+    if (!is_on(life)) return;
+    try {
+        Thread& thread = this_thread();
+        if (std::exchange(thread.life, life) != life) thread.depth = 0;
+        // The runtime's calls are made of the driver's, under the same number: those are not told again.
+        const bool is_part = thread.depth != 0 && thread.open[thread.depth - 1].correlation == correlation;
+        if (is_part || thread.depth == most_open) return;
+        thread.open[thread.depth++] = {base::ticks(), correlation, is_driver};
+    } catch (...) {
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexcept {
+    const uint64_t now = base::ticks();
+    const uint32_t life = life_.load(std::memory_order_relaxed);
+    if (!is_on(life)) return;
+    try {
+        Thread& thread = this_thread();
+        if (thread.life != life) return;
+        const OpenCall* open = close(thread, is_driver, correlation);
+        if (open) add(thread, {open->start, now, callback, correlation, thread.tid, is_driver, {}, {}});
+    } catch (...) {
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+// Above it are those whose end was not seen.
+const CallLog::OpenCall* CallLog::close(Thread& thread, bool is_driver, uint32_t correlation) {
+    for (size_t at = thread.depth; at-- > 0;) {
+        const OpenCall& open = thread.open[at];
+        if (open.correlation != correlation || open.is_driver != is_driver) continue;
+        thread.depth = at;
+        return &open;
+    }
+    return nullptr;
+}
+
+void CallLog::add(Thread& thread, LoggedCall call) {
+    for (size_t whose = 0; whose < external_ids; ++whose) {
+        call.has_id[whose] = !thread.ids[whose].empty();
+        if (call.has_id[whose]) call.ids[whose] = thread.ids[whose].back();
+    }
+    std::lock_guard lock(thread.mutex);
+    if (!thread.chunk && !(thread.chunk = empty_chunk())) {
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    thread.chunk->calls[thread.chunk->count++] = call;
+    if (thread.chunk->count == calls_per_chunk) queue(std::move(thread.chunk));
+}
+
+void CallLog::push(ExternalId whose, uint64_t id) {
+    this_thread().ids[size_t(whose)].push_back(id);
+}
+
+void CallLog::pop(ExternalId whose) {
+    std::vector<uint64_t>& ids = this_thread().ids[size_t(whose)];
+    if (!ids.empty()) ids.pop_back();
+}
+
+void CallLog::hand_over() {
+    std::lock_guard lock(threads_mutex_);
+    for (const auto& thread : threads_) {
+        std::lock_guard of_thread(thread->mutex);
+        if (thread->chunk) queue(std::move(thread->chunk));
+    }
+}
+
+void CallLog::leave(const std::shared_ptr<Thread>& thread) {
+    {
+        std::lock_guard lock(thread->mutex);
+        if (thread->chunk) queue(std::move(thread->chunk));
+    }
+    std::lock_guard lock(threads_mutex_);
+    std::erase(threads_, thread);
+}
+
+std::unique_ptr<CallLog::Chunk> CallLog::empty_chunk() {
+    std::lock_guard lock(chunks_mutex_);
+    if (!empty_.empty()) {
+        std::unique_ptr<Chunk> chunk = std::move(empty_.back());
+        empty_.pop_back();
+        return chunk;
+    }
+    if (chunks_ == most_chunks) return nullptr;
+    auto chunk = std::make_unique<Chunk>();
+    ++chunks_;
+    return chunk;
+}
+
+void CallLog::queue(std::unique_ptr<Chunk> chunk) {
+    {
+        std::lock_guard lock(chunks_mutex_);
+        filled_.push_back(std::move(chunk));
+    }
+    buffers_.wake();
+}
+
+std::unique_ptr<CallLog::Chunk> CallLog::take() {
+    std::lock_guard lock(chunks_mutex_);
+    if (filled_.empty()) return nullptr;
+    std::unique_ptr<Chunk> chunk = std::move(filled_.front());
+    filled_.erase(filled_.begin());
+    return chunk;
+}
+
+void CallLog::give_back(std::unique_ptr<Chunk> chunk) {
+    chunk->count = 0;
+    std::lock_guard lock(chunks_mutex_);
+    empty_.push_back(std::move(chunk));
+}
+
+}  // namespace kinetograph::collect::cupti

@@ -1,0 +1,89 @@
+// The program's calls into CUDA, logged by CUPTI's callbacks around them.
+//
+// CUPTI could record them itself, but then every call costs, also those that are of no interest, and a launch
+// is surrounded by some. What is logged here waits in chunks for the decoder, like CUPTI's own records.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "collect/cupti/buffers.h"
+#include "collect/cupti/collector.h"
+
+namespace kinetograph::collect::cupti {
+
+inline constexpr size_t external_ids = 2;  // as many as ExternalId has
+
+struct LoggedCall {
+    uint64_t start, end;  // ticks
+    uint32_t callback;
+    uint32_t correlation;
+    int32_t tid;
+    bool is_driver;
+    std::array<bool, external_ids> has_id;
+    std::array<uint64_t, external_ids> ids;
+};
+
+class CallLog {
+public:
+    static constexpr size_t calls_per_chunk = 1000;
+    static constexpr size_t most_chunks = 1000;  // some 50 MiB
+
+    struct Chunk {
+        size_t count = 0;
+        std::array<LoggedCall, calls_per_chunk> calls;
+    };
+
+    // The decoder waits for buffers, and is woken there. As long as there are threads, so is the log.
+    explicit CallLog(Buffers& buffers);
+    ~CallLog();
+
+    // What is open when it is switched off is forgotten.
+    void switch_on();
+    void switch_off();
+
+    // In threads of the program, under CUPTI's locks.
+    void begin(bool is_driver, uint32_t correlation) noexcept;
+    void end(bool is_driver, uint32_t callback, uint32_t correlation) noexcept;
+
+    // For the calls of this thread from now on. `pop` without a `push` does nothing.
+    void push(ExternalId whose, uint64_t id);
+    void pop(ExternalId whose);
+
+    // What all threads have logged by now can be taken.
+    void hand_over();
+    // The oldest chunk, or none. Give it back: it is used again.
+    std::unique_ptr<Chunk> take();
+    void give_back(std::unique_ptr<Chunk> chunk);
+    // Calls that there was no room for, since the last time this was asked.
+    uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
+
+private:
+    struct OpenCall;
+    struct Thread;
+    struct ThisThread;
+    Thread& this_thread();
+    static const OpenCall* close(Thread& thread, bool is_driver, uint32_t correlation);
+    void add(Thread& thread, LoggedCall call);
+    std::unique_ptr<Chunk> empty_chunk();
+    void queue(std::unique_ptr<Chunk> chunk);
+    void leave(const std::shared_ptr<Thread>& thread);
+
+    Buffers& buffers_;
+    const int process_;
+    std::atomic<uint32_t> life_{0};  // odd: on
+    std::atomic<uint64_t> dropped_{0};
+    // Taken in this order: that of the threads, that of one of them, that of the chunks.
+    std::mutex threads_mutex_;
+    std::vector<std::shared_ptr<Thread>> threads_;
+    std::mutex chunks_mutex_;
+    std::vector<std::unique_ptr<Chunk>> filled_, empty_;
+    size_t chunks_ = 0;
+};
+
+}  // namespace kinetograph::collect::cupti

@@ -1,0 +1,158 @@
+// The log of calls into CUDA: whose they are, what is one call, and that threads may come and go.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "collect/cupti/call_log.h"
+
+using namespace kinetograph::collect;
+using namespace kinetograph::collect::cupti;
+
+namespace {
+
+constexpr uint32_t launch = 211, driver_launch = 307;
+
+// Threads know the log until they end: one for all tests.
+CallLog& the_log() {
+    static CallLog* const log = new CallLog(*new Buffers);
+    return *log;
+}
+
+struct Logging {
+    Logging() { log.switch_on(); }
+    ~Logging() { log.switch_off(); }
+    std::vector<LoggedCall> taken() {
+        log.hand_over();
+        std::vector<LoggedCall> calls;
+        while (std::unique_ptr<CallLog::Chunk> chunk = log.take()) {
+            calls.insert(calls.end(), chunk->calls.begin(), chunk->calls.begin() + ptrdiff_t(chunk->count));
+            log.give_back(std::move(chunk));
+        }
+        return calls;
+    }
+    void call(uint32_t correlation) {
+        log.begin(false, correlation);
+        log.end(false, launch, correlation);
+    }
+
+    CallLog& log = the_log();
+};
+
+}  // namespace
+
+TEST(a_call_has_its_thread_its_times_and_its_number) {
+    Logging logging;
+    logging.call(7);
+    const std::vector<LoggedCall> calls = logging.taken();
+    CHECK(calls.size() == 1);
+    CHECK(calls[0].callback == launch && calls[0].correlation == 7 && !calls[0].is_driver);
+    CHECK(calls[0].tid == gettid());
+    CHECK(calls[0].start != 0 && calls[0].start <= calls[0].end);
+    CHECK(logging.taken().empty());
+}
+
+TEST(calls_of_the_driver_are_told_unless_they_are_part_of_one_of_the_runtime) {
+    Logging logging;
+    logging.log.begin(false, 1);
+    logging.log.begin(true, 1);
+    logging.log.end(true, driver_launch, 1);
+    logging.log.end(false, launch, 1);
+    logging.log.begin(true, 2);
+    logging.log.end(true, driver_launch, 2);
+    const std::vector<LoggedCall> calls = logging.taken();
+    CHECK(calls.size() == 2);
+    CHECK(!calls[0].is_driver && calls[1].is_driver);
+}
+
+TEST(a_call_within_another_is_a_call_of_its_own) {
+    Logging logging;
+    logging.log.begin(false, 1);
+    logging.call(2);
+    logging.log.end(false, launch, 1);
+    const std::vector<LoggedCall> calls = logging.taken();
+    CHECK(calls.size() == 2);
+    CHECK(calls[0].correlation == 2 && calls[1].correlation == 1);
+    CHECK(calls[1].start <= calls[0].start && calls[0].end <= calls[1].end);
+}
+
+TEST(ends_without_a_begin_and_begins_without_an_end_harm_nobody) {
+    Logging logging;
+    logging.log.end(false, launch, 1);
+    for (uint32_t unended = 100; unended < 200; ++unended) logging.log.begin(false, unended);
+    logging.log.end(false, launch, 100);
+    logging.call(3);
+    const std::vector<LoggedCall> calls = logging.taken();
+    CHECK(calls.size() == 2);
+    CHECK(calls[1].correlation == 3);
+}
+
+TEST(what_was_open_when_the_log_was_switched_off_is_forgotten) {
+    Logging logging;
+    for (uint32_t unended = 100; unended < 200; ++unended) logging.log.begin(false, unended);
+    logging.log.switch_off();
+    logging.call(1);
+    logging.log.switch_on();
+    logging.log.switch_on();
+    logging.log.end(false, launch, 100);
+    logging.call(2);
+    const std::vector<LoggedCall> calls = logging.taken();
+    CHECK(calls.size() == 1);
+    CHECK(calls[0].correlation == 2);
+}
+
+TEST(calls_of_a_thread_that_has_ended_are_there) {
+    Logging logging;
+    for (uint32_t number = 0; number < 50; ++number)
+        std::thread([&logging, number] { logging.call(number); }).join();
+    CHECK(logging.taken().size() == 50);
+}
+
+TEST(nothing_is_lost_between_threads_that_log_and_one_that_takes) {
+    Logging logging;
+    constexpr uint32_t each = 20 * CallLog::calls_per_chunk;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (uint32_t number = 0; number < each; ++number) logging.call(number);
+        });
+    size_t count = 0;
+    while (count < 2 * each) count += logging.taken().size();
+    for (std::thread& thread : threads) thread.join();
+    count += logging.taken().size();
+    CHECK(count == 4 * each);
+    CHECK(logging.log.take_dropped() == 0);
+}
+
+TEST(without_room_the_newest_are_dropped_and_counted) {
+    Logging logging;
+    constexpr size_t room = CallLog::most_chunks * CallLog::calls_per_chunk;
+    for (size_t number = 0; number < room + 5; ++number) logging.call(uint32_t(number));
+    CHECK(logging.log.take_dropped() == 5);
+    CHECK(logging.taken().size() == room);
+    logging.call(1);
+    CHECK(logging.taken().size() == 1);
+    CHECK(logging.log.take_dropped() == 0);
+}
+
+TEST(a_forked_child_ends_although_others_held_the_locks) {
+    Logging logging;
+    logging.call(1);
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over) logging.log.hand_over();
+    });
+    for (int i = 0; i < 20; ++i) {
+        const pid_t child = fork();
+        if (child == 0) exit(0);  // which ends this thread's part in the log
+        int status = -1;
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status));
+    }
+    is_over = true;
+    other.join();
+}
+
+CHECK_MAIN
