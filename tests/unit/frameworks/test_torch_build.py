@@ -53,6 +53,17 @@ def test_processes_that_start_together_build_it_once(
     assert left == {".so", ".lock"}, "nothing half made is left"
 
 
+def test_the_observer_uses_the_standard_library_that_torch_uses(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says_what = f'for each; do echo "$each"; done > {tmp_path}/arguments\n{WRITES}'
+    monkeypatch.setenv("CXX", compiler(tmp_path, says_what))
+    build.built_library(torch, quiet=True)
+    arguments = (tmp_path / "arguments").read_text().splitlines()
+    (library,) = (argument for argument in arguments if "libstdc++.so" in argument)
+    assert library in Path("/proc/self/maps").read_text()
+
+
 def test_another_torch_has_another_observer(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_program_without_torch_is_left_alone(tmp_path: Path) -> None:
     assert not any(note.kind == "torch" for note in trace.notes)
 
 
+@pytest.mark.skipif(not torch.profiler.itt.is_available(), reason="this torch was built without ITT")
 def test_without_a_compiler_operators_have_names_and_the_trace_says_why_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,8 +124,16 @@ def _command(torch: Any, compiler: list[str], output: Path) -> list[str]:
         *(str(path) for path in sorted(_SOURCES.glob("*.cpp"))),
         # Their names are enough: the process has loaded them, wherever they are.
         *(f"-L{root / 'lib'}", "-ltorch_cpu", "-lc10"),
+        *_standard_library(),
         *("-o", str(output)),
     ]
+
+
+def _standard_library() -> list[str]:
+    """That of torch: streams go from us to torch, and a compiler may bring another library, or a static one."""
+    with open("/proc/self/maps") as file:
+        mapped = {fields[5].strip() for line in file if len(fields := line.split(maxsplit=5)) == 6}
+    return sorted(path for path in mapped if os.path.basename(path).startswith("libstdc++.so"))
 
 
 def _compile(command: list[str]) -> None:
