@@ -51,6 +51,9 @@ class Graph:
         (node,) = (node for node in self.nodes if node["name"] == name)
         return node
 
+    def forget(self, name: str) -> None:
+        self.by_function = {key: node for key, node in self.by_function.items() if node["name"] != name}
+
     def parent(self, node: Node) -> Node:
         return self.by_id[node["ctrl_deps"]]
 
