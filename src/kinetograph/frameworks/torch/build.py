@@ -130,7 +130,7 @@ def _command(torch: Any, compiler: list[str], output: Path) -> list[str]:
 
 
 def _standard_library() -> list[str]:
-    """That of torch: streams go from us to torch, and a compiler may bring another library, or a static one."""
+    """That of torch: streams go from us to torch, and a compiler may bring another, or a static one."""
     with open("/proc/self/maps") as file:
         mapped = {fields[5].strip() for line in file if len(fields := line.split(maxsplit=5)) == 6}
     return sorted(path for path in mapped if os.path.basename(path).startswith("libstdc++.so"))
