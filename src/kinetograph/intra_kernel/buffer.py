@@ -82,20 +82,15 @@ def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str
 
 
 def _plan(slots: int, segment_slots: int | None) -> _Plan:
-    require_int("max_num_profile_slots", slots)
-    if not 0 < slots <= _MOST_SLOTS:
-        raise UsageError(
-            f"max_num_profile_slots: expected 1 to {_MOST_SLOTS}, got {slots}",
-            hint="a slot is one record, 16 bytes",
-        )
+    hint = "a slot is one record, 16 bytes"
+    slots = require_int("max_num_profile_slots", slots, 1, _MOST_SLOTS, hint=hint)
     if segment_slots is None:
         segment_slots = 1 << min(10, max(5, (slots // _LEAST_SEGMENTS).bit_length()))
-    require_int("slots_per_segment", segment_slots)
-    if segment_slots < layout.LEAST_SEGMENT_SLOTS or segment_slots & (segment_slots - 1):
-        raise UsageError(
-            f"slots_per_segment: expected a power of two, {layout.LEAST_SEGMENT_SLOTS} or more, got {segment_slots}",
-            hint="what one block records in one launch, and 3 more, rounded up to a power of two",
-        )
+    hint = "what one block records in one launch, and 3 more, rounded up to a power of two"
+    least, most = layout.LEAST_SEGMENT_SLOTS, _MOST_SLOTS >> 2
+    segment_slots = require_int("slots_per_segment", segment_slots, least, most, hint=hint)
+    if segment_slots & (segment_slots - 1):
+        raise UsageError(f"slots_per_segment: expected a power of two, got {segment_slots}", hint=hint)
     usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - 1
     fitting = _MOST_SLOTS // segment_slots - 2
     return _Plan(segment_slots, max(1, min(fitting, max(_LEAST_SEGMENTS, -(-slots // usable)))))

@@ -197,7 +197,7 @@ class Profiler:
         self.total = total
         self.end = end
         self.leads = leads
-        self.ENABLE_PROFILING = ENABLE_PROFILING
+        self.ENABLE_PROFILING = tl.constexpr(ENABLE_PROFILING)
 
     @staticmethod
     @triton.jit
