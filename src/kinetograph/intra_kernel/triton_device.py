@@ -164,6 +164,7 @@ def _bits(value):
 
 @triton.jit
 def _store_value(pointer, total, end, leads, value):
+    value = core.to_tensor(value)
     if value.dtype.is_floating():
         kind: tl.constexpr = 2
     else:
@@ -173,6 +174,7 @@ def _store_value(pointer, total, end, leads, value):
 
 @triton.jit
 def _store_after(pointer, total, end, leads, value):
+    value = core.to_tensor(value)
     if value.type.is_block():
         pointer, total = _store(pointer, total, end, leads, 3, 0, pointer)
         _wait(pointer, leads, _bits(value).to(tl.int32))

@@ -59,7 +59,9 @@ def compiled(kernel: object, pointers: dict[str, str], constants: dict[str, obje
     attributes = {(index,): [["tt.divisibility", 16]] for index in range(len(pointers))}
     source = ASTSource(kernel, signature, constants, attributes)
     options = {"num_warps": 8, "num_stages": 3}
-    made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.disable_line_info = True  # which tells where in the source it was
+        made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
     with NamedTemporaryFile(suffix=".cubin") as file:
         file.write(made.asm["cubin"])
         file.flush()
