@@ -21,9 +21,10 @@ def python_of(page: Path) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL))
 
 
-def needs_torch(page: Path) -> bool:
-    """Its page runs where torch is, by `make torch-test`."""
-    return "import torch" in python_of(page) and find_spec("torch") is None
+def missing_for(page: Path) -> list[str]:
+    """What a page imports that is there in `make torch-test` only."""
+    imports = python_of(page)
+    return [name for name in ("torch", "triton") if f"import {name}\n" in imports and find_spec(name) is None]
 
 
 def run_python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -33,8 +34,8 @@ def run_python(arguments: list[str], folder: Path) -> subprocess.CompletedProces
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    if needs_torch(page):
-        pytest.skip("needs PyTorch")
+    if missing := missing_for(page):
+        pytest.skip(f"needs {missing[0]}")
     program = tmp_path / "page.py"
     program.write_text(python_of(page))
     done = run_python([str(program)], tmp_path)
@@ -58,6 +59,7 @@ def test_generated_reference_is_fresh(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", prose):
         if not link.startswith("http"):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"

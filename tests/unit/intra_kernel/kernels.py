@@ -1,4 +1,4 @@
-"""Kernels with records in them. `RECORDS` of 0 switches the profiler off; less, and the kernel knows of none."""
+"""Kernels with records in them. With `RECORDS` of 0 the profiler is off; with less, they know of none."""
 
 import triton
 import triton.language as tl
@@ -8,7 +8,17 @@ from kinetograph.intra_kernel.triton import Profiler, tid
 
 @triton.jit
 def matmul(
-    buffer, a, b, c, m, n, k, RECORDS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr
+    buffer,
+    a,
+    b,
+    c,
+    m,
+    n,
+    k,
+    RECORDS: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
 ):
     if RECORDS >= 0:
         profiler = Profiler.create(buffer, 0, 1, is_leader=(tid(0) == 0), ENABLE_PROFILING=RECORDS > 0)
@@ -60,11 +70,8 @@ def copy(buffer, source, target, task, count, SIZE: tl.constexpr, RECORDS: tl.co
 
 
 @triton.jit
-def waiting(buffer, source, target, AFTER: tl.constexpr):
+def waiting(buffer, source, target):
     profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
     value = tl.load(source)
-    if AFTER:
-        profiler = profiler.mark(0, after=value)
-    else:
-        profiler = profiler.mark(0)
+    profiler = profiler.mark(0, after=value)
     tl.store(target, value)

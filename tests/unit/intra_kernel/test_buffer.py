@@ -29,7 +29,7 @@ def test_segments_lie_within_the_buffer_at_multiples_of_their_size(slots: int) -
     usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - 1
     assert usable * segments >= slots
     assert (buffer.data_ptr() + first * 16) % (segment_slots * 16) == 0
-    assert layout.HEADER_SLOTS <= first
+    assert first >= layout.HEADER_SLOTS
     assert (first + segment_slots * segments) * 2 <= len(buffer)
 
 

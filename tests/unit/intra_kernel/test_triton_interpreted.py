@@ -26,10 +26,17 @@ def run_copy(path: Path, slots_per_segment: int = 32) -> None:
 
 def test_the_copy_kernel_leaves_a_trace_each_time_it_is_exported(tmp_path: Path) -> None:
     run_copy(tmp_path / "copy")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.1.perfetto-trace", "copy.perfetto-trace"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "copy.1.perfetto-trace",
+        "copy.perfetto-trace",
+    ]
     for path in tmp_path.iterdir():
         trace = kg.load(path)
-        assert [track.name for track in trace.tracks if "block" in track.name] == ["block 0", "block 1", "block 2"]
+        assert [track.name for track in trace.tracks if "block" in track.name] == [
+            "block 0",
+            "block 1",
+            "block 2",
+        ]
         assert [event.name for event in trace.events] == ["non-perfect", "task 2", "task 3"] * 3
         assert not trace.notes
 

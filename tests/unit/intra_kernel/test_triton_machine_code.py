@@ -1,4 +1,4 @@
-"""What records cost in machine code, and where they stand in it. No GPU is needed: Triton brings the compiler."""
+"""What records cost in machine code, and where they stand in it. Triton brings the compiler."""
 
 from functools import cache
 
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("triton")
 
-from kernels import copy, matmul, waiting  # noqa: E402
-from machine_code import MachineCode, compiled, opcodes, positions  # noqa: E402
+from kernels import copy, matmul, waiting
+from machine_code import MachineCode, compiled, opcodes, positions
 
 NOT_THERE, OFF = -1, 0
 HALF = dict.fromkeys("abc", "*fp16")
@@ -82,7 +82,7 @@ def test_stamps_stand_before_and_behind_straight_work(capability: int) -> None:
 @pytest.mark.parametrize("capability", [80, 90, 100])
 def test_a_record_after_a_value_is_stamped_when_the_value_is_there(capability: int) -> None:
     pointers = {"buffer": "*i64", "source": "*i32", "target": "*i32"}
-    code = compiled(waiting, pointers, {"AFTER": True}, capability).instructions
+    code = compiled(waiting, pointers, {}, capability).instructions
     [stored] = positions(code, "STG.E.128.STRONG")
     _claimed, stamped = positions(code, "SR_CLOCKLO")
     assert positions(code, "LDG.E")[-1] < stored < stamped
