@@ -22,7 +22,10 @@ CallLog& the_log() {
 }
 
 struct Logging {
-    Logging() { log.switch_on(); }
+    Logging() {
+        log.switch_on();
+        log.take_dropped();
+    }
     ~Logging() { log.switch_off(); }
     std::vector<LoggedCall> taken() {
         log.hand_over();
@@ -87,6 +90,7 @@ TEST(ends_without_a_begin_and_begins_without_an_end_harm_nobody) {
     const std::vector<LoggedCall> calls = logging.taken();
     CHECK(calls.size() == 2);
     CHECK(calls[1].correlation == 3);
+    CHECK(logging.log.take_dropped() == 84);  // those that were too deep
 }
 
 TEST(what_was_open_when_the_log_was_switched_off_is_forgotten) {
@@ -108,6 +112,25 @@ TEST(calls_of_a_thread_that_has_ended_are_there) {
     for (uint32_t number = 0; number < 50; ++number)
         std::thread([&logging, number] { logging.call(number); }).join();
     CHECK(logging.taken().size() == 50);
+}
+
+TEST(a_call_that_a_thread_makes_while_its_own_data_is_destroyed_is_counted) {
+    struct Stream {
+        Logging* logging = nullptr;
+        ~Stream() {
+            logging->call(2);
+            logging->log.push(ExternalId::users, 1);
+            logging->log.pop(ExternalId::users);
+        }
+    };
+    Logging logging;
+    std::thread([&logging] {
+        thread_local Stream stream;  // before the thread's part in the log, and so destroyed behind it
+        stream.logging = &logging;
+        logging.call(1);
+    }).join();
+    CHECK(logging.taken().size() == 1);
+    CHECK(logging.log.take_dropped() == 1);
 }
 
 TEST(nothing_is_lost_between_threads_that_log_and_one_that_takes) {

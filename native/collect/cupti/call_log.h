@@ -66,10 +66,15 @@ public:
 private:
     struct OpenCall;
     struct Thread;
+    struct Known;
     struct ThisThread;
-    Thread& this_thread();
+    // nullptr while a thread ends, when it has left already.
+    Thread* this_thread();
+    Thread* enter(Known& known);
+    void open(Thread& thread, uint32_t life, bool is_driver, uint32_t correlation);
     static const OpenCall* close(Thread& thread, bool is_driver, uint32_t correlation);
     void add(Thread& thread, LoggedCall call);
+    void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
     std::unique_ptr<Chunk> empty_chunk();
     void queue(std::unique_ptr<Chunk> chunk);
     void leave(const std::shared_ptr<Thread>& thread);

@@ -36,7 +36,8 @@ constexpr std::string_view taken_over =
     "and perhaps before, is not here";
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view dropped_calls =
-    "calls into CUDA were made faster than they could be read, and are not here";
+    "calls into CUDA were made faster than they could be read, or by threads that were ending, "
+    "and are not here";
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
 constexpr std::string_view not_waited =
