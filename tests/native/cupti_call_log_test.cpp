@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -147,6 +149,24 @@ TEST(nothing_is_lost_between_threads_that_log_and_one_that_takes) {
     count += logging.taken().size();
     CHECK(count == 4 * each);
     CHECK(logging.log.take_dropped() == 0);
+}
+
+TEST(who_waits_for_the_decoder_waits_until_it_is_done_with_what_was_handed_over) {
+    Logging logging;
+    logging.call(1);
+    logging.log.hand_over();
+    std::unique_ptr<CallLog::Chunk> chunk = logging.log.take();
+    CHECK(chunk && !logging.log.take());
+    std::atomic<bool> is_decoded{false};
+    std::thread decoder([&] {
+        for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+        is_decoded = true;
+        logging.log.give_back(std::move(chunk));
+    });
+    logging.log.wait_until_decoded();
+    CHECK(is_decoded);
+    decoder.join();
+    logging.log.wait_until_decoded();
 }
 
 TEST(without_room_the_newest_are_dropped_and_counted) {

@@ -56,7 +56,10 @@ struct CallLog::ThisThread {
     std::shared_ptr<Thread> thread;
 };
 
-CallLog::CallLog(Buffers& buffers) : buffers_(buffers), process_(getpid()) {}
+CallLog::CallLog(Buffers& buffers) : buffers_(buffers), process_(getpid()) {
+    filled_.reserve(most_chunks);  // so that chunks move without failing, also where a thread ends
+    empty_.reserve(most_chunks);
+}
 CallLog::~CallLog() = default;
 
 CallLog::Thread* CallLog::this_thread() {
@@ -187,6 +190,7 @@ void CallLog::queue(std::unique_ptr<Chunk> chunk) {
     {
         std::lock_guard lock(chunks_mutex_);
         filled_.push_back(std::move(chunk));
+        ++queued_;
     }
     buffers_.wake();
 }
@@ -201,8 +205,17 @@ std::unique_ptr<CallLog::Chunk> CallLog::take() {
 
 void CallLog::give_back(std::unique_ptr<Chunk> chunk) {
     chunk->count = 0;
-    std::lock_guard lock(chunks_mutex_);
-    empty_.push_back(std::move(chunk));
+    {
+        std::lock_guard lock(chunks_mutex_);
+        empty_.push_back(std::move(chunk));
+        ++given_back_;
+    }
+    decoded_.notify_all();
+}
+
+void CallLog::wait_until_decoded() {
+    std::unique_lock lock(chunks_mutex_);
+    decoded_.wait(lock, [this, wanted = queued_] { return given_back_ >= wanted; });
 }
 
 }  // namespace kinetograph::collect::cupti

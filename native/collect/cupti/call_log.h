@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,8 @@ public:
     // The oldest chunk, or none. Give it back: it is used again.
     std::unique_ptr<Chunk> take();
     void give_back(std::unique_ptr<Chunk> chunk);
+    // Until every chunk that can be taken by now has been taken and given back.
+    void wait_until_decoded();
     // Calls that there was no room for, since the last time this was asked.
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
 
@@ -87,8 +90,10 @@ private:
     std::mutex threads_mutex_;
     std::vector<std::shared_ptr<Thread>> threads_;
     std::mutex chunks_mutex_;
+    std::condition_variable decoded_;
     std::vector<std::unique_ptr<Chunk>> filled_, empty_;
     size_t chunks_ = 0;
+    uint64_t queued_ = 0, given_back_ = 0;  // so many, in the same order
 };
 
 }  // namespace kinetograph::collect::cupti

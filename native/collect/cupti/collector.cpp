@@ -213,6 +213,7 @@ void CudaCollector::flush_attached(bool may_wait) {
     if (waited) attachment_->take_callbacks_back();
     const bool flushed = attachment_->flush(waited);
     calls_.hand_over();
+    calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
     if (!is_taken_over(waiting, before, flushed)) return;

@@ -39,8 +39,12 @@ void DecoderThread::run() {
     }
 }
 
+// Not without end, although more may come all the time: others wait for what is done next. There are no more
+// chunks than this, and those that come now wake us again.
 void DecoderThread::decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread) {
-    while (std::unique_ptr<CallLog::Chunk> chunk = calls_.take()) {
+    for (size_t i = 0; i < CallLog::most_chunks; ++i) {
+        std::unique_ptr<CallLog::Chunk> chunk = calls_.take();
+        if (!chunk) return;
         if (thread && decoder) decoder->decode(*thread, *chunk);
         calls_.give_back(std::move(chunk));
     }
