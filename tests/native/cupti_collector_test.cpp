@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -334,6 +335,21 @@ TEST(for_a_session_that_survives_a_crash_records_come_without_being_asked_for) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     CHECK(collect::cuda_status().records != before);
     CHECK(count(session.stop(), Category::kernel) == 1);
+}
+
+TEST(for_such_a_session_cupti_is_asked_once_in_a_while_however_many_calls_there_are) {
+    collect::CudaOptions options;
+    options.crash_safe = true;
+    CudaSession session(options);
+    const auto begin = std::chrono::steady_clock::now();
+    const int before = cuda().number("fake_flushes");
+    const uint64_t records_before = collect::cuda_status().records;
+    while (collect::cuda_status().records < records_before + 20'000) cuda().launch("k");
+    const int flushes = cuda().number("fake_flushes") - before;
+    const auto seconds =
+        std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count();
+    CHECK(flushes <= seconds + 1);  // the first may be that of the start
+    session.stop();
 }
 
 TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {
