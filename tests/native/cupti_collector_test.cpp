@@ -228,6 +228,25 @@ TEST(sessions_that_overlap_each_get_their_own_window) {
     CHECK(count(outer.stop(), Category::kernel) == 3);
 }
 
+TEST(calls_between_the_last_flush_and_the_end_are_not_left_for_the_next_session) {
+    const auto records_of_session = [](bool launches_late) {
+        const uint64_t before = collect::cuda_status().records;
+        const uint64_t use = collect::start_cuda({});
+        record::SessionOptions options;
+        options.all_threads = true;
+        const record::SessionId id = record::Recorder::instance().start(options);
+        collect::flush_cuda(true);
+        record::Recorder::instance().stop(id);
+        const uint64_t records = collect::cuda_status().records - before;
+        if (launches_late) cuda().launch("late");
+        collect::stop_cuda(use);
+        return records;
+    };
+    cuda();
+    const uint64_t usual = records_of_session(true);
+    CHECK(records_of_session(false) == usual);
+}
+
 TEST(another_tool_that_uses_cupti_is_left_alone_and_noted) {
     cuda().launch("lets go of what earlier tests left");
     cuda().fail("cuptiSubscribe", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);

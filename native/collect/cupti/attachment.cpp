@@ -175,6 +175,7 @@ std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& c
     if (result != CUPTI_SUCCESS) return "CUPTI records no kernels: " + describe(cupti_, result);
     calls.watch(cupti_, subscriber_);
     watch_captures();
+    calls_.take_dropped();  // of an earlier session
     calls_.switch_on();
     return {};
 }

@@ -56,6 +56,8 @@ public:
     void flush(bool may_wait);
     void stop(uint64_t use);
     CallLog& calls() { return calls_; }
+    // In a forked child, where CUPTI may still call back. Takes no lock.
+    void leave_to_parent() { calls_.switch_off(); }
     MetricAnswer open_sampling(const SamplingOptions& options);
     void with_sampling(void (SamplingSession::*step)());
     void close_sampling();
@@ -269,6 +271,7 @@ void CudaCollector::stop(uint64_t use) {
         if (state_ == CudaState::attached) attachment_->detach();
         state_ = CudaState::off;
     }
+    calls_.hand_over();  // calls that came behind the last flush are nobody's, and not the next session's
     if (!thread_) return;
     thread_->stop();
     thread_.reset();
@@ -327,7 +330,10 @@ void prepare_cuda() {
         record::Recorder::instance();  // its handlers first, so that ours run before them at a fork
         collector = new CudaCollector;
         base::on_fork([] { collector->mutex().lock(); }, [] { collector->mutex().unlock(); },
-                      [] { collector = new CudaCollector; });
+                      [] {
+                          collector->leave_to_parent();
+                          collector = new CudaCollector;
+                      });
     });
 }
 
