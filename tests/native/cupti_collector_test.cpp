@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -297,6 +298,23 @@ TEST(what_cupti_refuses_to_record_is_named) {
     cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", 0u);
     CHECK(has_note(trace, "does not record some of what sessions ask for: sets"));
     CHECK(count(trace, Category::kernel) == 1);
+}
+
+TEST(a_cupti_that_records_no_calls_of_the_driver_was_not_taken_over) {
+    cuda().launch("lets go of what earlier tests left");
+    cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER));
+    CudaSession session;
+    std::atomic<bool> is_over{false};
+    std::atomic<int> launches{0};
+    std::thread other([&] {  // so that CUPTI has a buffer of ours at the end, too
+        for (; !is_over; ++launches) cuda().launch("k");
+    });
+    while (launches == 0) std::this_thread::yield();
+    const Trace trace = session.stop();
+    is_over = true;
+    other.join();
+    cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", 0u);
+    CHECK(!has_note(trace, "took CUPTI over"));
 }
 
 TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {

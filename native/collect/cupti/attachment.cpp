@@ -241,8 +241,8 @@ bool Attachment::flush(bool all) {
     return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
 }
 
-void Attachment::record_driver(bool on) const {
-    (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER);
+bool Attachment::record_driver(bool on) const {
+    return (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER) == CUPTI_SUCCESS;
 }
 
 // ---- leaving

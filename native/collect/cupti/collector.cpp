@@ -78,7 +78,7 @@ private:
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
     std::string refused_kinds();
-    bool is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before, bool flushed);
+    bool is_taken_over(bool waited, bool is_witness_lost, bool flushed);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
     std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
@@ -206,8 +206,9 @@ void CudaCollector::flush(bool may_wait) {
 void CudaCollector::flush_attached(bool may_wait) {
     const uint64_t before = decoder_->synchronizations();
     cupti::Waiting waiting{false, 0};
+    bool has_witness = false;
     if (may_wait && !attachment_->is_capturing()) {
-        attachment_->record_driver(true);
+        has_witness = attachment_->record_driver(true);
         waiting = cupti::wait_for_devices(*driver_);
         attachment_->record_driver(false);
     }
@@ -218,7 +219,8 @@ void CudaCollector::flush_attached(bool may_wait) {
     calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
-    if (!is_taken_over(waiting, before, flushed)) return;
+    const bool is_witness_lost = has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
+    if (!is_taken_over(waited, is_witness_lost, flushed)) return;
     sampling_.reset();  // before CUPTI is let go of
     {
         std::lock_guard lock(mutex_);
@@ -231,13 +233,10 @@ void CudaCollector::flush_attached(bool may_wait) {
 
 // Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
 // own, at least that of our waiting, unless it has already been given ours.
-bool CudaCollector::is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before,
-                                  bool flushed) {
+bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost, bool flushed) {
     if (!flushed) return true;
-    if (!waiting.is_done) return false;
-    return buffers_.take_foreign() ||
-           (waiting.contexts != 0 && decoder_->synchronizations() == synchronizations_before &&
-            buffers_.outstanding() != 0);
+    if (!waited) return false;
+    return buffers_.take_foreign() || (is_witness_lost && buffers_.outstanding() != 0);
 }
 
 void CudaCollector::tell_how_it_went(bool waited) {
