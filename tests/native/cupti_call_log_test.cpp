@@ -39,7 +39,7 @@ struct Logging {
         return calls;
     }
     void call(uint32_t correlation) {
-        log.begin(false, correlation);
+        log.begin(false, launch, correlation);
         log.end(false, launch, correlation);
     }
 
@@ -61,20 +61,32 @@ TEST(a_call_has_its_thread_its_times_and_its_number) {
 
 TEST(calls_of_the_driver_are_told_unless_they_are_part_of_one_of_the_runtime) {
     Logging logging;
-    logging.log.begin(false, 1);
-    logging.log.begin(true, 1);
+    logging.log.begin(false, launch, 1);
+    logging.log.begin(true, driver_launch, 1);
     logging.log.end(true, driver_launch, 1);
     logging.log.end(false, launch, 1);
-    logging.log.begin(true, 2);
+    logging.log.begin(true, driver_launch, 2);
     logging.log.end(true, driver_launch, 2);
     const std::vector<LoggedCall> calls = logging.taken();
     CHECK(calls.size() == 2);
     CHECK(!calls[0].is_driver && calls[1].is_driver);
 }
 
+TEST(a_call_that_is_part_of_another_does_not_end_it) {
+    constexpr uint32_t launch_with_attributes = 652;
+    Logging logging;
+    logging.log.begin(true, launch_with_attributes, 1);
+    logging.log.begin(true, driver_launch, 1);
+    logging.log.end(true, driver_launch, 1);
+    logging.log.end(true, launch_with_attributes, 1);
+    const std::vector<LoggedCall> calls = logging.taken();
+    CHECK(calls.size() == 1);
+    CHECK(calls[0].callback == launch_with_attributes);
+}
+
 TEST(a_call_within_another_is_a_call_of_its_own) {
     Logging logging;
-    logging.log.begin(false, 1);
+    logging.log.begin(false, launch, 1);
     logging.call(2);
     logging.log.end(false, launch, 1);
     const std::vector<LoggedCall> calls = logging.taken();
@@ -86,7 +98,7 @@ TEST(a_call_within_another_is_a_call_of_its_own) {
 TEST(ends_without_a_begin_and_begins_without_an_end_harm_nobody) {
     Logging logging;
     logging.log.end(false, launch, 1);
-    for (uint32_t unended = 100; unended < 200; ++unended) logging.log.begin(false, unended);
+    for (uint32_t unended = 100; unended < 200; ++unended) logging.log.begin(false, launch, unended);
     logging.log.end(false, launch, 100);
     logging.call(3);
     const std::vector<LoggedCall> calls = logging.taken();
@@ -97,7 +109,7 @@ TEST(ends_without_a_begin_and_begins_without_an_end_harm_nobody) {
 
 TEST(what_was_open_when_the_log_was_switched_off_is_forgotten) {
     Logging logging;
-    for (uint32_t unended = 100; unended < 200; ++unended) logging.log.begin(false, unended);
+    for (uint32_t unended = 100; unended < 200; ++unended) logging.log.begin(false, launch, unended);
     logging.log.switch_off();
     logging.call(1);
     logging.log.switch_on();

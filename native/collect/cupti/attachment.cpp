@@ -89,7 +89,8 @@ void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_Callback
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
     auto& attachment = *static_cast<Attachment*>(self);
     const bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
-    if (call.callbackSite != CUPTI_API_EXIT) return attachment.calls_.begin(is_driver, call.correlationId);
+    if (call.callbackSite != CUPTI_API_EXIT)
+        return attachment.calls_.begin(is_driver, callback, call.correlationId);
     attachment.calls_.end(is_driver, callback, call.correlationId);
     attachment.see_capture(domain, callback, call);
     if (attachment.is_leaving_.load(std::memory_order_relaxed)) attachment.let_go();

@@ -19,9 +19,10 @@ bool is_on(uint32_t life) {
 }  // namespace
 
 struct CallLog::OpenCall {
-    uint64_t start;
-    uint32_t correlation;
     bool is_driver;
+    uint32_t callback;
+    uint32_t correlation;
+    uint64_t start = 0;
 };
 
 struct CallLog::Thread {
@@ -90,12 +91,12 @@ void CallLog::switch_off() {
     if (is_on(life_.load(std::memory_order_relaxed))) life_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void CallLog::begin(bool is_driver, uint32_t correlation) noexcept {
+void CallLog::begin(bool is_driver, uint32_t callback, uint32_t correlation) noexcept {
     const uint32_t life = life_.load(std::memory_order_relaxed);
     if (!is_on(life)) return;
     try {
         if (Thread* thread = this_thread())
-            open(*thread, life, is_driver, correlation);
+            open(*thread, life, {is_driver, callback, correlation});
         else
             drop();
     } catch (...) {
@@ -103,12 +104,13 @@ void CallLog::begin(bool is_driver, uint32_t correlation) noexcept {
     }
 }
 
-void CallLog::open(Thread& thread, uint32_t life, bool is_driver, uint32_t correlation) {
+void CallLog::open(Thread& thread, uint32_t life, OpenCall call) {
     if (std::exchange(thread.life, life) != life) thread.depth = 0;
     // The runtime's calls are made of the driver's, under the same number: those are not told again.
-    if (thread.depth != 0 && thread.open[thread.depth - 1].correlation == correlation) return;
+    if (thread.depth != 0 && thread.open[thread.depth - 1].correlation == call.correlation) return;
     if (thread.depth == most_open) return drop();
-    thread.open[thread.depth++] = {base::ticks(), correlation, is_driver};
+    call.start = base::ticks();
+    thread.open[thread.depth++] = call;
 }
 
 void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexcept {
@@ -118,7 +120,7 @@ void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexc
     try {
         Thread* thread = this_thread();
         if (!thread || thread->life != life) return;
-        const OpenCall* open = close(*thread, is_driver, correlation);
+        const OpenCall* open = close(*thread, {is_driver, callback, correlation});
         if (open) add(*thread, {open->start, now, callback, correlation, thread->tid, is_driver, {}, {}});
     } catch (...) {
         drop();
@@ -126,10 +128,12 @@ void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexc
 }
 
 // Above it are those whose end was not seen.
-const CallLog::OpenCall* CallLog::close(Thread& thread, bool is_driver, uint32_t correlation) {
+const CallLog::OpenCall* CallLog::close(Thread& thread, const OpenCall& call) {
     for (size_t at = thread.depth; at-- > 0;) {
         const OpenCall& open = thread.open[at];
-        if (open.correlation != correlation || open.is_driver != is_driver) continue;
+        if (open.correlation != call.correlation || open.is_driver != call.is_driver ||
+            open.callback != call.callback)
+            continue;
         thread.depth = at;
         return &open;
     }

@@ -49,7 +49,7 @@ public:
     void switch_off();
 
     // In threads of the program, under CUPTI's locks.
-    void begin(bool is_driver, uint32_t correlation) noexcept;
+    void begin(bool is_driver, uint32_t callback, uint32_t correlation) noexcept;
     void end(bool is_driver, uint32_t callback, uint32_t correlation) noexcept;
 
     // For the calls of this thread from now on. `pop` without a `push` does nothing.
@@ -74,8 +74,8 @@ private:
     // nullptr while a thread ends, when it has left already.
     Thread* this_thread();
     Thread* enter(Known& known);
-    void open(Thread& thread, uint32_t life, bool is_driver, uint32_t correlation);
-    static const OpenCall* close(Thread& thread, bool is_driver, uint32_t correlation);
+    void open(Thread& thread, uint32_t life, OpenCall call);
+    static const OpenCall* close(Thread& thread, const OpenCall& call);
     void add(Thread& thread, LoggedCall call);
     void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
     std::unique_ptr<Chunk> empty_chunk();
