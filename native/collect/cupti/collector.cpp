@@ -219,7 +219,8 @@ void CudaCollector::flush_attached(bool may_wait) {
     calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
-    const bool is_witness_lost = has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
+    const bool is_witness_lost =
+        has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
     if (!is_taken_over(waited, is_witness_lost, flushed)) return;
     sampling_.reset();  // before CUPTI is let go of
     {

@@ -46,8 +46,7 @@ void DecoderThread::run() {
         }
         if (was_stopping) return;
         // Not whenever we are woken: what is handed over there wakes us again.
-        if (Clock::now() >= next_look)
-            next_look = Clock::now() + std::chrono::milliseconds(look_around_());
+        if (Clock::now() >= next_look) next_look = Clock::now() + std::chrono::milliseconds(look_around_());
     }
 }
 
