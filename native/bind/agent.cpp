@@ -1,16 +1,20 @@
 #include "bind/agent.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "base/quiet_thread.h"
 #include "bind/gil.h"
 #include "bind/os_errors.h"
 #include "format/json_text.h"
+#include "record/recorder.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -64,6 +68,19 @@ std::chrono::nanoseconds nanoseconds(int64_t count) {
     return std::chrono::nanoseconds(count);
 }
 
+// Processes of many hosts begin together, and the program may hold the GIL just then. What wakes the capture
+// before its time is given, and the wall time of the begin, or 0.
+std::pair<uint32_t, int64_t> resume_in_capture(int64_t wait_ns, uint64_t session) {
+    return without_gil([&](Agent& agent) -> std::pair<uint32_t, int64_t> {
+        const auto begin = Agent::Clock::now() + nanoseconds(wait_ns);
+        uint32_t why = 0;
+        while (why == 0 && Agent::Clock::now() < begin)
+            why = agent.wait(begin - Agent::Clock::now()) & ~uint32_t(agent::wake_poked);
+        if (why != 0 || !record::Recorder::instance().resume(session)) return {why, 0};
+        return {0, base::read_clock_ns(CLOCK_REALTIME)};
+    });
+}
+
 }  // namespace
 
 void bind_agent(nb::module_& module) {
@@ -90,6 +107,7 @@ void bind_agent(nb::module_& module) {
             return without_gil([&](Agent& agent) { return agent.wait(nanoseconds(most_ns)); });
         },
         "most_ns"_a);
+    module.def("resume_in_capture", &resume_in_capture, "wait_ns"_a, "session"_a);
     module.def("poke_capture", [] { Agent::instance().poke(); });
     module.def(
         "end_capture", [](std::string_view last_answer) { Agent::instance().end_capture(last_answer); },

@@ -106,6 +106,22 @@ class Client:
         self._session = self._new_session()
         self._session.leave()
 
+    def start_in(self, wait_ns: int) -> tuple[int, int]:
+        """Start after so long, whether or not the program holds the GIL then; `warm_up` has been called.
+
+        Gives what woke the capture before that, and else the wall time of the start.
+        """
+        assert self._session is not None
+        why, begun_ns = 0, 0
+
+        def resume(session: int) -> bool:
+            nonlocal why, begun_ns
+            why, begun_ns = _native.resume_in_capture(wait_ns, session)
+            return bool(begun_ns)
+
+        self._session.resume_by(resume)
+        return why, begun_ns
+
     def pause(self) -> None:
         """The window is over, and `stop` follows soon."""
         if self._session is not None:

@@ -39,12 +39,15 @@ class Window:
         return now_ns >= self._start_ns - _WARM_UP_NS
 
     def wants_begin(self, now_ns: int, step: int, *, between_steps: bool) -> bool:
-        """Steps are recorded whole: one that went by before everything was ready is not begun late."""
+        """Steps are recorded whole: one that went by before everything was ready is not begun late.
+
+        What begins at a time is begun by the thread of the capture.
+        """
         if not self.is_warm or self.begun_ns is not None:
             return False
         if self.first_step is not None:
             return between_steps and step >= self.first_step
-        return now_ns >= self._start_ns
+        return not between_steps and now_ns >= self._start_ns
 
     def begin(self, now_ns: int, step: int) -> None:
         self.begun_ns, self.begun_step = now_ns, step

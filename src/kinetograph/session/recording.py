@@ -173,9 +173,13 @@ class Session:
         return _native.pause_session(self._number)
 
     def resume(self) -> bool:
-        self.has_begun = True
-        if self._process != os.getpid() or not _native.resume_session(self._number):
+        return self.resume_by(_native.resume_session)
+
+    def resume_by(self, by: Callable[[int], bool]) -> bool:
+        """`by` resumes the native session of this number; it may wait for the right time first."""
+        if self._process != os.getpid() or not by(self._number):
             return False
+        self.has_begun = True
         if self._cuda is not None:
             self._cuda.resume()
         return True
