@@ -13,20 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from agents import STEPPING, Agents, own_agents, wait_until
-from daemons import Daemon, own_daemon
 
 import kinetograph as kg
+from agents import STEPPING, Agents, own_agents, wait_until
+from daemons import own_daemon
 
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
-# Holds the GIL as much as a program of pure Python can, in scopes that tell when they ran.
-BUSY = """
-import kinetograph as kg
-kg.start_agent()
-while True:
-    with kg.scope("work"):
-        sum(range(1000))
-"""
 
 
 class Cluster:
@@ -67,10 +59,6 @@ def cluster() -> Iterator[Cluster]:
 
 def names(done: subprocess.CompletedProcess[str]) -> set[str]:
     return {Path(path).name for path in done.stdout.splitlines()}
-
-
-def begin_ns(path: Path) -> int:
-    return min(event.start_ns for event in kg.load(path).events)
 
 
 def test_eight_processes_on_three_hosts_are_captured_together_and_merged(
@@ -202,18 +190,3 @@ def test_hosts_come_from_a_file_or_from_slurm(cluster: Cluster, tmp_path: Path) 
     both = cluster.command("capture", "--hosts", "a", "--hosts-file", hosts, "--all", "-o", tmp_path / "b")
     assert both.returncode == 1
     assert "exclude each other" in both.stderr
-
-
-def test_busy_processes_begin_within_five_milliseconds_of_each_other(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        agents = stack.enter_context(own_agents())
-        daemon: Daemon = stack.enter_context(own_daemon(agents))
-        for _ in range(2):
-            agents.start(BUSY)
-        done = agents.command(
-            "capture", "--hosts", daemon.host, "--all", "--duration", "50ms", "-o", tmp_path
-        )
-        assert done.returncode == 0, done.stderr
-        assert "late" not in done.stderr
-        begins = [begin_ns(Path(path)) for path in done.stdout.splitlines()]
-        assert max(begins) - min(begins) < 5_000_000

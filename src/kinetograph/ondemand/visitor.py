@@ -21,7 +21,7 @@ from kinetograph.trace.json_text import strict_json, to_json
 
 __all__ = ["Access", "Visitor"]
 
-_MOST_CONNECTING_SECONDS = 5.0
+_MOST_ARRIVING_SECONDS = 5.0
 # A daemon says something every second while it captures, and is as quick with everything else.
 _MOST_SILENCE_SECONDS = 15.0
 _TEXTS = ("command", "user", "state", "python", "recorder")
@@ -48,11 +48,12 @@ class Visitor:
     @classmethod
     async def arrived(cls, host: Host, access: Access) -> Self:
         """Connected, and let in."""
-        async with asyncio.timeout(_MOST_CONNECTING_SECONDS):
+        async with asyncio.timeout(_MOST_ARRIVING_SECONDS):
             reader, writer = await asyncio.open_connection(host.name, host.port, ssl=access.tls)
         visitor = cls(host, reader, writer)
         try:
-            await visitor._be_let_in(access.token)
+            async with asyncio.timeout(_MOST_ARRIVING_SECONDS):
+                await visitor._be_let_in(access.token)
         except BaseException:
             await visitor.leave()
             raise

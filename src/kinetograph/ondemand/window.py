@@ -7,8 +7,9 @@ from kinetograph.ondemand.request import CaptureRequest
 
 __all__ = ["Window"]
 
-# What is ready costs the program something, and making it ready takes time.
-_WARM_UP_NS = 200_000_000
+# What is ready costs the program something, and making it ready takes time: more where threads of the program
+# fight for the GIL.
+_WARM_UP_NS = 1_000_000_000
 _OLDEST_START_NS = 10_000_000_000
 _LATEST_START_NS = 24 * 3600 * 1_000_000_000
 _LONG_NS = 3600 * 1_000_000_000

@@ -57,7 +57,7 @@ class Agents:
 
     def start(self, code: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
         """A program with an agent, which is there when this returns."""
-        program = self.start_without_agent(code, *arguments, KINETOGRAPH_AGENT="1", **variables)
+        program = self.start_without_agent(code, *arguments, **{"KINETOGRAPH_AGENT": "1"} | variables)
         wait_until(lambda: program.poll() is not None or bool(self.sockets_of(program.pid)))
         assert program.poll() is None, "the program has ended"
         return program
