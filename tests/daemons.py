@@ -55,7 +55,8 @@ class Daemon:
 
     def __init__(self, agents: Agents, *arguments: object, address: str = "127.0.0.1", port: int = 0) -> None:
         self.agents = agents
-        self.address = address
+        # Who listens everywhere is reached at the loopback, too.
+        self.address = "127.0.0.1" if address == "0.0.0.0" else address
         self.kineto = agents.root / "kineto"
         self.kineto.mkdir(exist_ok=True)
         options = ["--listen", address, "--port", port, *arguments]

@@ -63,7 +63,8 @@ def capture(
     """Ask all of them, wait for all, and bring what they recorded into `directory`.
 
     One that fails does not keep the others from theirs. Ctrl-C withdraws the request, everywhere, and so does
-    a byte at `withdrawal`.
+    WITHDRAW at `withdrawal`. Where that ends, nobody waits any more: it raises Abandoned, and what was
+    recorded stays with the processes.
     """
     asked: list[_Asking] = []
     unreachable: list[Outcome] = []

@@ -16,7 +16,16 @@ from kinetograph.errors import KinetographError, UsageError
 from kinetograph.ondemand.places import KINETO_PREFIX, pid_in_name, require_own_sockets, socket_directories
 from kinetograph.ondemand.wire import AnswerReader
 
-__all__ = ["Conversation", "Withdrawn", "agent_sockets", "connected", "credentials", "talk"]
+__all__ = [
+    "Conversation",
+    "WITHDRAW",
+    "Abandoned",
+    "Withdrawn",
+    "agent_sockets",
+    "connected",
+    "credentials",
+    "talk",
+]
 
 _CREDENTIALS = struct.Struct("iII")
 
@@ -83,7 +92,14 @@ def credentials(peer: socket.socket) -> _Credentials:
 
 
 class Withdrawn(Exception):  # noqa: N818  (nothing is wrong)
-    """Somebody wants no more of it, and said so through the socket that `talk` was given for that."""
+    """Whoever asked wants no more of it, and said so through the socket that `talk` was given for that."""
+
+
+class Abandoned(Exception):  # noqa: N818
+    """Whoever asked is gone, and that socket has ended."""
+
+
+WITHDRAW = b"x"
 
 
 class Conversation(ABC):
@@ -142,7 +158,7 @@ class Conversation(ABC):
 def talk(
     conversations: Iterable[Conversation], *, most_silence: float, withdrawal: socket.socket | None = None
 ) -> None:
-    """Until all are over; one that is silent for so many seconds is lost. Raises Withdrawn when told to."""
+    """Until all are over; one that is silent for so many seconds is lost. Raises Withdrawn and Abandoned."""
     with selectors.DefaultSelector() as selector:
         open_ones = {conversation for conversation in conversations if not conversation.is_over}
         for conversation in open_ones:
@@ -152,9 +168,10 @@ def talk(
         while open_ones:
             silent_at = min(conversation.heard for conversation in open_ones) + most_silence
             for key, _events in selector.select(max(0, silent_at - time.monotonic())):
-                if key.data is None:
-                    raise Withdrawn
-                key.data.hear()
+                if key.data is not None:
+                    key.data.hear()
+                elif withdrawal is not None:
+                    raise Withdrawn if withdrawal.recv(1) == WITHDRAW else Abandoned
             for conversation in open_ones:
                 if time.monotonic() - conversation.heard >= most_silence and not conversation.is_over:
                     conversation.lose(f"nothing was heard for {most_silence:g} s: is it stopped?")

@@ -38,8 +38,14 @@ class KinetoCapture:
         self._path = ""
         self._since = time.monotonic()
         self._cancelled = asyncio.Event()
+        self._is_abandoned = False
 
     def cancel(self) -> None:
+        self._cancelled.set()
+
+    def abandon(self) -> None:
+        """Nobody waits for it any more. A file that comes all the same stays."""
+        self._is_abandoned = True
         self._cancelled.set()
 
     async def run(self, payload: bytes, answer: Answer) -> dict[str, object]:
@@ -142,7 +148,7 @@ class KinetoCapture:
 
     def _withdrawn(self) -> dict[str, object]:
         """One that has begun cannot be told to stop: its file goes when it comes."""
-        if not self._process.withdraw():
+        if not self._process.withdraw() and not self._is_abandoned:
             task = asyncio.get_running_loop().create_task(self._remove_when_there())
             _removing.add(task)
             task.add_done_callback(_removing.discard)

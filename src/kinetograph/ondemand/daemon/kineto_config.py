@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from kinetograph.checks import path_text
 from kinetograph.errors import NotAvailable, UsageError
 from kinetograph.ondemand.request import CaptureRequest
 
@@ -121,7 +122,8 @@ def _setting(line: str) -> tuple[str, str]:
 
 def _confined(path: str, roots: Iterable[str]) -> str:
     """Links are followed in the directory; the file is named after the pid of the process that writes."""
-    if not os.path.isabs(path) or "\0" in path or not path.endswith(".json"):
+    path_text("config", path or "-")
+    if not os.path.isabs(path) or not path.endswith(".json"):
         raise UsageError(f"config: expected {_LOG_FILE}=/a/path.json, got {path[:200]!r}")
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     # There the pid would be inserted, and name a directory that nobody has looked at.

@@ -86,7 +86,7 @@ class StandIn:
                     await self._answer(frame, writer)
         finally:
             if mine is not None:
-                mine.cancel()
+                mine.abandon()
             if capturing is not None:
                 with suppress(OSError, TimeoutError):
                     await capturing

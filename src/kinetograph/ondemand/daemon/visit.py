@@ -15,6 +15,7 @@ from typing import Any
 from kinetograph.errors import KinetographError, UsageError
 from kinetograph.ondemand.capture import Outcome, capture
 from kinetograph.ondemand.frames import Frame, read_frame, send_answer, send_frame
+from kinetograph.ondemand.peers import WITHDRAW, Abandoned
 from kinetograph.ondemand.places import captures_directory
 from kinetograph.ondemand.processes import AgentProcess, chosen, processes
 from kinetograph.ondemand.request import CaptureRequest
@@ -123,11 +124,12 @@ class Visit:
             outcomes = await asyncio.to_thread(
                 capture, found, request, self._directory, self._take_news, ours
             )
+        except Abandoned:
+            return
         finally:
             telling.cancel()
             ours.close()
-            self._withdrawal.close()
-            self._withdrawal = None
+            self._abandon()
         for outcome in outcomes:
             await send_answer(self._writer, "outcome", **self._described(outcome))
         await send_answer(self._writer, "captured")
@@ -158,7 +160,12 @@ class Visit:
 
     def _withdraw(self) -> None:
         if self._withdrawal is not None:
-            self._withdrawal.send(b"x")
+            self._withdrawal.send(WITHDRAW)
+
+    def _abandon(self) -> None:
+        if self._withdrawal is not None:
+            self._withdrawal.close()
+            self._withdrawal = None
 
     # Files
 
@@ -176,8 +183,8 @@ class Visit:
         os.unlink(path)
 
     async def _end(self) -> None:
-        """A capture that runs is withdrawn. What was recorded and not fetched stays."""
-        self._withdraw()
+        """A capture that runs ends. What was recorded and not fetched stays, here or with the processes."""
+        self._abandon()
         if self._capturing is not None:
             with suppress(OSError, TimeoutError):
                 await self._capturing

@@ -85,6 +85,8 @@ def test_a_config_of_others_is_passed_on_where_its_file_may_lie(tmp_path: Path) 
         "x.json",
         "{root}/x.sh",
         "{root}/a.json/b.json",
+        "/\ud800.json",
+        "/a\0.json",
     ],
 )
 def test_a_file_that_lies_elsewhere_is_refused(tmp_path: Path, path: str) -> None:
