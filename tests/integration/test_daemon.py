@@ -13,10 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from agents import PATIENCE_SECONDS, STEPPING, Agents, own_agents, wait_until
-from daemons import POLLING, Daemon, kineto_file, own_daemon
 
 import kinetograph as kg
+from agents import PATIENCE_SECONDS, STEPPING, Agents, own_agents, wait_until
+from daemons import POLLING, Daemon, kineto_file, own_daemon
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
@@ -77,6 +77,13 @@ def test_what_is_asked_for_reaches_the_program(daemon: Daemon, tmp_path: Path) -
         "PROFILE_REPORT_INPUT_SHAPES=true",
         "REQUEST_TRACE_ID=t",
     } <= set(told)
+
+
+def test_a_program_that_polls_and_has_an_agent_is_asked_through_the_agent(daemon: Daemon) -> None:
+    program = daemon.start_polling(KINETOGRAPH_AGENT="1")
+    assert len(list(daemon.agents.sockets.glob(f"*-{program.pid}-*.sock"))) == 2
+    (row,) = listed(daemon.agents).values()
+    assert (row["pid"], row["recorder"]) == (program.pid, "kinetograph")
 
 
 def test_a_program_that_ends_in_the_middle_is_told_of_and_forgotten(daemon: Daemon, tmp_path: Path) -> None:

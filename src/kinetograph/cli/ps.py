@@ -37,8 +37,9 @@ def ps(as_json: bool, **options: Any) -> None:
       kinetograph ps --json | jq .pid
       kinetograph ps --hosts node1,node2
     """
-    from kinetograph.ondemand.processes import processes
+    from kinetograph.ondemand.processes import chosen, processes
 
+    job = options["slurm"]
     hosts, access = taken_hosts(options), taken_access(options)
     if hosts is None:
         _print(processes(tell_user), as_json, with_hosts=False)
@@ -46,7 +47,8 @@ def ps(as_json: bool, **options: Any) -> None:
     from kinetograph.ondemand.many_hosts import processes_on_hosts
 
     reports = processes_on_hosts(hosts, access)
-    _print([process for report in reports for process in report.processes], as_json, with_hosts=True)
+    found = [process for report in reports for process in report.processes]
+    _print(chosen(found, job=job), as_json, with_hosts=True)
     for report in filter(lambda report: report.reason, reports):
         tell_user(f"host {report.host}: {report.reason}")
     if any(report.reason for report in reports):

@@ -16,9 +16,9 @@ from kinetograph.ondemand.daemon.visit import Visit
 from kinetograph.ondemand.frames import close
 from kinetograph.ondemand.wire import MAGIC
 
-__all__ = ["Admission", "FrontDoor"]
+__all__ = ["MOST_VISITORS", "Admission", "FrontDoor"]
 
-_MOST_VISITORS = 64
+MOST_VISITORS = 64
 _FIRST_BYTES_SECONDS = 5.0
 _KEEP_ALIVE_SECONDS = 30
 
@@ -86,7 +86,7 @@ class FrontDoor:
         self._visits.add(task)
         try:
             connection = writer.get_extra_info("socket")
-            if len(self._visits) <= _MOST_VISITORS and self._admission.lets_in(connection):
+            if len(self._visits) <= MOST_VISITORS and self._admission.lets_in(connection):
                 _notice_when_gone(connection)
                 await self._talk(reader, writer)
         except (KinetographError, OSError, TimeoutError, asyncio.IncompleteReadError):

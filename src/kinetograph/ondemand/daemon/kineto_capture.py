@@ -80,7 +80,7 @@ class KinetoCapture:
             if self._cancelled.is_set():
                 return self._withdrawn()
             if os.path.lexists(self._path):
-                return self._finished()
+                return await asyncio.to_thread(self._finished)
             if self._process.is_ended:
                 return self._ended()
             late = self._is_late(request)

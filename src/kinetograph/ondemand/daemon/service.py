@@ -7,11 +7,12 @@ import os
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 
 from kinetograph.ondemand.daemon.dynolog import Dynolog
-from kinetograph.ondemand.daemon.front_door import Admission, FrontDoor
+from kinetograph.ondemand.daemon.front_door import MOST_VISITORS, Admission, FrontDoor
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess, KinetoProcesses
 from kinetograph.ondemand.daemon.kineto_socket import KinetoSocket
 from kinetograph.ondemand.daemon.stand_in import StandIn
@@ -41,6 +42,8 @@ class Options(NamedTuple):
 
 def serve(options: Options, tell: Tell) -> None:
     """Until SIGTERM or SIGINT. Raises what keeps it from beginning."""
+    if options.address == "localhost":
+        options = options._replace(address="127.0.0.1")
     asyncio.run(_serve(options, tell))
 
 
@@ -48,6 +51,8 @@ async def _serve(options: Options, tell: Tell) -> None:
     is_over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+    # A thread for every capture, and some for those who only look: Python's own are a few per core.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * MOST_VISITORS))
     options.admission.require_enough_for(options.address)
     _remove_stale_sockets()
     async with _kineto(options, tell) as processes:
