@@ -288,6 +288,23 @@ def test_a_visitor_can_cancel_and_ask_again(daemon: Daemon) -> None:
     peer.close()
 
 
+def test_who_cancels_or_goes_at_once_is_heard(daemon: Daemon) -> None:
+    program = daemon.agents.start(STEPPING)
+    for last_word in (b"X", None):
+        visiting = let_in(daemon)
+        visiting.say(b"C", pids=[program.pid], request={"duration_ns": 3_600_000_000_000})
+        if last_word is not None:
+            visiting.say(last_word)
+            assert visiting.answer_of("outcome")["status"] == "cancelled"
+        visiting.close()
+    peer = daemon.agents.peer(program.pid)
+    captured = peer.captured(duration_ns=1_000_000)
+    while captured["answer"] == "refused":  # until the last visit is over
+        captured = peer.captured(duration_ns=1_000_000)
+    assert captured["answer"] == "finished"
+    peer.close()
+
+
 def test_a_daemon_that_is_stopped_for_a_while_goes_on(daemon: Daemon) -> None:
     daemon.process.send_signal(signal.SIGSTOP)
     with daemon.connection() as connection:

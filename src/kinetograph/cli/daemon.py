@@ -30,9 +30,10 @@ _FILE = click.Path(exists=True, dir_okay=False)
 @click.option(
     "--kineto-directory",
     envvar="KINETO_IPC_SOCKET_DIR",
+    show_envvar=True,
     default="",
     type=click.Path(file_okay=False),
-    help="The directory of the socket for PyTorch, as KINETO_IPC_SOCKET_DIR in its processes.",
+    help="The directory of the socket for PyTorch, the same as in its processes.",
 )
 @click.option("--all-users", is_flag=True, help="Take PyTorch's processes of other users, too.")
 @click.option(

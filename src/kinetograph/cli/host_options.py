@@ -27,6 +27,7 @@ _OPTIONS = (
         "--token-file",
         type=_FILE,
         envvar="KINETOGRAPH_TOKEN_FILE",
+        show_envvar=True,
         help="A file with the token that daemons demand.",
     ),
     click.option("--tls-ca", type=_FILE, help="Speak TLS with daemons whose certificates this one signed."),

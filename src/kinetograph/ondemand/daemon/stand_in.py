@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from contextlib import suppress
 
 from kinetograph.errors import KinetographError
@@ -19,6 +20,8 @@ __all__ = ["StandIn"]
 _MOST_VISITORS = 32
 _BETWEEN_FRAMES_SECONDS = 30.0
 _PROTOCOL = 1
+# Some polls long, whatever their interval is set to within reason.
+_MOST_SILENCE_SECONDS = 30.0
 
 
 class StandIn:
@@ -117,6 +120,8 @@ class StandIn:
     def _status(self) -> dict[str, object]:
         process = self._process
         state = "idle" if process.poll.is_idle else "recording"
+        if time.monotonic() - process.heard > _MOST_SILENCE_SECONDS:
+            state = "silent"  # it is stopped
         return {
             "protocol": _PROTOCOL,
             "pid": process.pid,

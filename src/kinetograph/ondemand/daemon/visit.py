@@ -45,6 +45,7 @@ class Visit:
         self._withdrawal: socket.socket | None = None
         self._directory = ""
         self._files: dict[int, str] = {}
+        self._last_file = 0
         self._news = ""
 
     async def serve(self, begun: bytes) -> None:
@@ -87,7 +88,9 @@ class Visit:
         elif frame.kind == CAPTURE and self._is_capturing:
             await send_answer(self._writer, "refused", reason="another capture is running")
         elif frame.kind == CAPTURE:
-            self._capturing = asyncio.create_task(self._capture(frame.payload))
+            # Here, so that whatever follows finds something to withdraw.
+            self._withdrawal, ours = socket.socketpair()
+            self._capturing = asyncio.create_task(self._capture(frame.payload, ours))
         elif frame.kind == CANCEL:
             self._withdraw()
         elif frame.kind == FETCH:
@@ -110,29 +113,29 @@ class Visit:
     def _is_capturing(self) -> bool:
         return self._capturing is not None and not self._capturing.done()
 
-    async def _capture(self, payload: bytes) -> None:
+    async def _capture(self, payload: bytes, withdrawal: socket.socket) -> None:
+        telling = asyncio.create_task(self._tell())
         try:
-            request, found = await asyncio.to_thread(_asked_for, payload)
+            outcomes = await asyncio.to_thread(self._outcomes, payload, withdrawal)
+        except Abandoned:
+            return
         except KinetographError as error:
             reason, _, hint = str(error).partition("\nhint: ")
             await send_answer(self._writer, "refused", reason=reason[:_LONGEST_TEXT], hint=hint)
             return
-        self._withdrawal, ours = socket.socketpair()
-        self._directory = self._directory or tempfile.mkdtemp(prefix="remote-", dir=captures_directory())
-        telling = asyncio.create_task(self._tell())
-        try:
-            outcomes = await asyncio.to_thread(
-                capture, found, request, self._directory, self._take_news, ours
-            )
-        except Abandoned:
-            return
         finally:
             telling.cancel()
-            ours.close()
+            withdrawal.close()
             self._abandon()
         for outcome in outcomes:
             await send_answer(self._writer, "outcome", **self._described(outcome))
         await send_answer(self._writer, "captured")
+
+    def _outcomes(self, payload: bytes, withdrawal: socket.socket) -> list[Outcome]:
+        """In a thread of its own."""
+        request, found = _asked_for(payload)
+        self._directory = self._directory or tempfile.mkdtemp(prefix="remote-", dir=captures_directory())
+        return capture(found, request, self._directory, self._take_news, withdrawal)
 
     def _take_news(self, text: str) -> None:
         """In the thread of the capture."""
@@ -152,8 +155,9 @@ class Visit:
         members["notes"] = [note[:_LONGEST_TEXT] for note in outcome.notes[:_MOST_NOTES]]
         members |= {"pid": outcome.process.pid, "file": None}
         if outcome.path is not None:
-            members["file"] = number = len(self._files)
-            self._files[number] = outcome.path
+            self._last_file += 1
+            members["file"] = self._last_file
+            self._files[self._last_file] = outcome.path
             behind_pid = os.path.basename(outcome.path).rpartition(f"-{outcome.process.pid}")[2]
             members["suffix"] = behind_pid.partition(".")[2]
         return members
