@@ -177,11 +177,12 @@ class _Capturing:
         self, visitor: Visitor, process: AgentProcess, answer: dict[str, Any], start_ns: int | None
     ) -> Outcome:
         outcome = _outcome(process, answer, start_ns)
-        if not isinstance(answer.get("file"), int):
+        size_bytes = answer.get("size_bytes")
+        if not isinstance(answer.get("file"), int) or not isinstance(size_bytes, int):
             return outcome
         path = free_path(self._directory, process, _suffix(answer.get("suffix")))
         self._tell(f"{visitor.host}: fetching {path}")
-        size_bytes = await visitor.fetch(answer["file"], path)
+        await visitor.fetch(answer["file"], size_bytes, path)
         return outcome._replace(path=path, size_bytes=size_bytes)
 
 

@@ -44,7 +44,7 @@ def proof(token: bytes, challenge: str) -> str:
 
 def daemon_tls(certificate: str, key: str | None, clients: str | None) -> ssl.SSLContext:
     """`clients`: who signed the certificates that visitors have to show."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _load(context, certificate, key, clients)
     if clients is not None:
         context.verify_mode = ssl.CERT_REQUIRED

@@ -103,23 +103,23 @@ class Visitor:
         with suppress(OSError, TimeoutError):
             await send_frame(self._writer, CANCEL)
 
-    async def fetch(self, number: int, path: str) -> int:
-        """Gives the size. The file has its name once it is whole."""
+    async def fetch(self, number: int, size_bytes: int, path: str) -> None:
+        """The file has its name once it is whole. More than was announced is not taken."""
         await send_frame(self._writer, FETCH, to_json({"file": number}))
         part = f"{path}.part"
         try:
             with open(part, "xb") as file:
-                while (frame := await self._frame()).kind == DATA:
+                while (frame := await self._frame()).kind == DATA and file.tell() <= size_bytes:
                     file.write(frame.payload)
-                told = _taken(frame, ("fetched",)).get("size_bytes")
-                if told != file.tell():
-                    raise KinetographError(f"{file.tell()} bytes came of a file of {told}")
+                if frame.kind != DATA:
+                    _taken(frame, ("fetched",))
+                if file.tell() != size_bytes:
+                    raise KinetographError(f"{file.tell()} bytes came of a file of {size_bytes}")
             os.rename(part, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(part)
             raise
-        return int(told)
 
     async def _answer(self, *expected: str) -> dict[str, Any]:
         return _taken(await self._frame(), expected)
