@@ -108,10 +108,12 @@ class Daemon:
         return answer
 
     def close(self) -> None:
+        """What it has said beyond its addresses is a fault that nobody else would see."""
         self.process.kill()
         self.process.wait()
         assert self.process.stderr is not None
-        self.process.stderr.close()
+        with self.process.stderr as stderr:
+            assert stderr.read() == ""
 
 
 class Visiting:

@@ -209,6 +209,23 @@ def test_a_daemon_that_was_killed_leaves_nothing_in_the_way(agents: Agents, tmp_
             assert done.returncode == 0, done.stderr
 
 
+def test_what_a_program_records_when_its_daemon_is_killed_stays(agents: Agents, tmp_path: Path) -> None:
+    with own_daemon(agents) as daemon:
+        polling = daemon.start_polling()
+        capturing = subprocess.Popen(
+            agents.command_line("capture", "--all", "--duration", "500ms", "-o", tmp_path),
+            env=agents.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(lambda: listed(agents)[polling.pid]["state"] == "recording")
+        daemon.process.kill()
+        _stdout, stderr = capturing.communicate()
+    assert capturing.returncode == 1
+    assert "was not captured, failed: the connection has ended" in stderr
+    wait_until(lambda: bool(list(agents.captures.glob(f"kineto-*_{polling.pid}.json"))))
+
+
 def test_a_daemon_that_ends_removes_its_sockets(daemon: Daemon) -> None:
     daemon.start_polling()
     daemon.process.terminate()

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -167,6 +168,30 @@ def test_a_daemon_that_is_killed_in_the_middle_costs_its_own_host_only(
     assert stderr.count("its host was lost: its daemon has hung up") == 3
     assert {Path(path).name for path in stdout.splitlines()} == cluster.expected(0, 2, 3, 5, 6)
     assert all(len(kg.load(path)) for path in lost.agents.captures.glob("*.json.gz"))
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.9, 1.5, 2.3, 2.6])
+def test_whenever_a_daemon_is_killed_nothing_else_is_harmed(tmp_path: Path, seconds: float) -> None:
+    """While the command starts, asks, waits for the common time, records, or fetches."""
+    with own_agents() as agents, own_daemon(agents) as daemon:
+        program = agents.start(STEPPING)
+        capturing = subprocess.Popen(
+            agents.command_line(
+                "capture", "--hosts", daemon.host, "--all", "--duration", "200ms", "-o", tmp_path
+            ),
+            env=agents.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(seconds)
+        daemon.process.kill()
+        _stdout, stderr = capturing.communicate()
+        assert "Traceback" not in stderr
+        wait_until(lambda: _state(agents, program.pid) == "idle")
+        assert not list(tmp_path.glob("*.part"))
+        for path in (*tmp_path.iterdir(), *agents.captures.rglob("*.json.gz")):
+            assert "work" in [event.name for event in kg.load(path).events]
+        assert agents.peer(program.pid).captured(duration_ns=1_000_000)["answer"] == "finished"
 
 
 def test_an_interrupted_capture_is_withdrawn_everywhere(cluster: Cluster, tmp_path: Path) -> None:
