@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -68,16 +69,22 @@ std::chrono::nanoseconds nanoseconds(int64_t count) {
     return std::chrono::nanoseconds(count);
 }
 
-// Processes of many hosts begin together, and the program may hold the GIL just then. What wakes the capture
-// before its time is given, and the wall time of the begin, or 0.
+// A thread that is woken runs once there is a core for it, which takes longer than processes of many hosts
+// may be apart.
+constexpr std::chrono::milliseconds most_wake_latency(50);
+
+// Records from a little before the right time on, whether or not the program holds the GIL. What wakes the
+// capture before that is given, and else the wall time that the trace shall begin at: the right one, or now.
 std::pair<uint32_t, int64_t> resume_in_capture(int64_t wait_ns, uint64_t session) {
     return without_gil([&](Agent& agent) -> std::pair<uint32_t, int64_t> {
         const auto begin = Agent::Clock::now() + nanoseconds(wait_ns);
+        const auto awake = begin - most_wake_latency;
         uint32_t why = 0;
-        while (why == 0 && Agent::Clock::now() < begin)
-            why = agent.wait(begin - Agent::Clock::now()) & ~uint32_t(agent::wake_poked);
+        while (why == 0 && Agent::Clock::now() < awake)
+            why = agent.wait(awake - Agent::Clock::now()) & ~uint32_t(agent::wake_poked);
         if (why != 0 || !record::Recorder::instance().resume(session)) return {why, 0};
-        return {0, base::read_clock_ns(CLOCK_REALTIME)};
+        const auto early = std::max(Agent::Clock::duration(0), begin - Agent::Clock::now());
+        return {0, base::read_clock_ns(CLOCK_REALTIME) + std::chrono::nanoseconds(early).count()};
     });
 }
 

@@ -561,3 +561,13 @@ sys.stdin.readline()
     released_ns = int(program.stdout.readline())
     assert start_ns <= begun_ns < released_ns
     assert peer.hear_until("finished")["path"]
+
+
+def test_a_capture_at_a_wall_time_has_nothing_from_before(agents: Agents) -> None:
+    peer = agents.peer(agents.start(STEPPING).pid)
+    start_ns = time.time_ns() + 1_500_000_000
+    finished = peer.captured(start_time_ns=start_ns, duration_ns=50_000_000)
+    work = [event for event in kg.load(finished["path"]).events if event.name == "work"]
+    assert min(event.start_ns for event in work) >= start_ns
+    # What was open at that time is there, from then on.
+    assert min(event.start_ns for event in work) < start_ns + 100_000_000

@@ -21,6 +21,17 @@ from daemons import own_daemon
 
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 
+# Something is open at all times, so a trace shows when it begins.
+PROGRAM = """
+import time
+import kinetograph as kg
+with kg.scope("always"):
+    while True:
+        with kg.scope("work"):
+            time.sleep(0.001)
+        kg.step()
+"""
+
 
 class Cluster:
     """Three hosts with a daemon each, and eight ranks on them."""
@@ -31,7 +42,7 @@ class Cluster:
             for address in ADDRESSES
         ]
         self.ranks = [
-            self.daemons[rank % 3].agents.start(STEPPING, RANK=str(rank), WORLD_SIZE="8") for rank in range(8)
+            self.daemons[rank % 3].agents.start(PROGRAM, RANK=str(rank), WORLD_SIZE="8") for rank in range(8)
         ]
 
     @property
@@ -71,6 +82,8 @@ def test_eight_processes_on_three_hosts_are_captured_together_and_merged(
     assert {path.name for path in (tmp_path / "traces").iterdir()} == names(done)
     for daemon in cluster.daemons:
         wait_until(lambda captures=daemon.agents.captures: not list(captures.iterdir()))
+    begins = [min(event.start_ns for event in kg.load(path).events) for path in done.stdout.splitlines()]
+    assert max(begins) - min(begins) < 5_000_000
     merged = cluster.command("merge", tmp_path / "traces", "-o", tmp_path / "all.pftrace")
     assert merged.returncode == 0, merged.stderr
     trace = kg.load(tmp_path / "all.pftrace")

@@ -149,11 +149,11 @@ class Capture:
         return is_ours and window.is_warm and window.begun_ns is None and window.first_step is None
 
     def _begin_natively(self, window: Window) -> int:
-        why, begun_ns = self._client.start_in(window.quiet_ns(time.monotonic_ns()))
-        if begun_ns:
-            late_ns = max(0, time.time_ns() - begun_ns)  # until we had the GIL
+        why, begin_ns = self._client.start_in(window.quiet_ns(time.monotonic_ns()))
+        if begin_ns:
+            since_ns = time.time_ns() - begin_ns  # less than nothing, where the GIL was free
             step = KinetoStepTracker.current_step()
-            self._tell_of_begin(window, step, time.monotonic_ns() - late_ns, begun_ns)
+            self._tell_of_begin(window, step, time.monotonic_ns() - since_ns, begin_ns)
         elif not why:
             raise StateError("the program has ended the session of this capture")
         return int(why)

@@ -107,20 +107,22 @@ class Client:
         self._session.leave()
 
     def start_in(self, wait_ns: int) -> tuple[int, int]:
-        """Start after so long, whether or not the program holds the GIL then; `warm_up` has been called.
+        """Start in so long, whether or not the program holds the GIL then; `warm_up` has been called.
 
-        Gives what woke the capture before that, and else the wall time of the start.
+        Gives what woke the capture before that, and else the wall time of the start. That may lie ahead: it is
+        recorded a little earlier, and the trace begins at its time.
         """
         assert self._session is not None
-        why, begun_ns = 0, 0
+        why, begin_ns = 0, 0
 
         def resume(session: int) -> bool:
-            nonlocal why, begun_ns
-            why, begun_ns = _native.resume_in_capture(wait_ns, session)
-            return bool(begun_ns)
+            nonlocal why, begin_ns
+            why, begin_ns = _native.resume_in_capture(wait_ns, session)
+            return bool(begin_ns)
 
         self._session.resume_by(resume)
-        return why, begun_ns
+        self._session.begin_ns = begin_ns if wait_ns else 0
+        return why, begin_ns
 
     def pause(self) -> None:
         """The window is over, and `stop` follows soon."""

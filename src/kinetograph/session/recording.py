@@ -81,6 +81,8 @@ class Session:
         self.all_threads = False
         self.has_begun = True
         """False for one that started paused, until it is resumed."""
+        self.begin_ns = 0
+        """Wall time; what was recorded before is no part of the trace."""
         self.categories = ALL
         """A bit for each that the trace may hold, of those that belong to the activities."""
 
@@ -233,6 +235,7 @@ class Session:
             max_depth=calls.traced_depth,
             include=calls.include,
             exclude=calls.exclude,
+            begin_ns=self.begin_ns,
         )
 
     def discard(self) -> None:
