@@ -109,8 +109,8 @@ class Client:
     def start_in(self, wait_ns: int) -> tuple[int, int]:
         """Start in so long, whether or not the program holds the GIL then; `warm_up` has been called.
 
-        Gives what woke the capture before that, and else the wall time of the start. That may lie ahead: it is
-        recorded a little earlier, and the trace begins at its time.
+        Gives what woke the capture before that, and else the wall time of the start. That may lie ahead: what
+        is recorded begins a little earlier, and the trace at its time.
         """
         assert self._session is not None
         why, begin_ns = 0, 0
