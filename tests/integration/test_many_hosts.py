@@ -217,7 +217,24 @@ def test_an_interrupted_capture_is_withdrawn_everywhere(cluster: Cluster, tmp_pa
         assert _state(cluster.daemons[rank % 3].agents, process.pid) == "idle"
 
 
-def test_hosts_come_from_a_file_or_from_slurm(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_job_of_slurm_is_captured_where_it_runs(tmp_path: Path) -> None:
+    with own_agents() as agents, own_daemon(agents) as daemon:
+        of_job, _other = agents.start(STEPPING, SLURM_JOB_ID="815"), agents.start(STEPPING)
+        for name, said in (("squeue", "nodes[1]"), ("scontrol", daemon.host)):
+            (agents.root / name).write_text(f"#!/bin/sh\necho '{said}'\n")
+            (agents.root / name).chmod(0o755)
+        done = subprocess.run(
+            agents.command_line("capture", "--slurm", 815, "--duration", "1ms", "-q", "-o", tmp_path),
+            env=agents.environment | {"PATH": f"{agents.root}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    (name,) = names(done)
+    assert name.endswith(f"-{of_job.pid}.json.gz")
+
+
+def test_hosts_come_from_a_file(cluster: Cluster, tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     hosts.write_text("# ours\n" + cluster.hosts.replace(",", "\n"))
     done = cluster.command(

@@ -67,7 +67,7 @@ class Dynolog:
             if process.is_busy or _is_in_the_way(path, process):
                 busy += 1
             elif len(triggered) < limit:
-                process.offer(f"{config}REQUEST_TRACE_ID={os.urandom(16).hex()}\n")
+                process.offer(_with_trace_id(config))
                 triggered.append(process.pid)
         return {
             "processesMatched": [process.pid for process in matched],
@@ -118,6 +118,11 @@ def _chosen(request: dict[str, Any]) -> tuple[set[int], int, int]:
 
 def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _with_trace_id(config: str) -> str:
+    """As dynolog gives one to every process."""
+    return config if "REQUEST_TRACE_ID=" in config else f"{config}REQUEST_TRACE_ID={os.urandom(16).hex()}\n"
 
 
 def _is_in_the_way(path: str, process: KinetoProcess) -> bool:
