@@ -113,7 +113,8 @@ class Daemon:
         self.process.wait()
         assert self.process.stderr is not None
         with self.process.stderr as stderr:
-            assert stderr.read() == ""
+            said = stderr.read()
+            assert said == "", said
 
 
 class Visiting:

@@ -105,7 +105,7 @@ def test_a_capture_can_be_withdrawn_and_its_file_goes_when_it_comes(daemon: Daem
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: listed(daemon.agents)[polling.pid]["state"] == "recording")
+    wait_until(lambda: bool(list(daemon.agents.captures.glob("*.tmp"))))  # it records
     capturing.send_signal(signal.SIGINT)
     _stdout, stderr = capturing.communicate()
     assert "was not captured, cancelled" in stderr
@@ -218,7 +218,7 @@ def test_what_a_program_records_when_its_daemon_is_killed_stays(agents: Agents, 
             stderr=subprocess.PIPE,
             text=True,
         )
-        wait_until(lambda: listed(agents)[polling.pid]["state"] == "recording")
+        wait_until(lambda: bool(list(agents.captures.glob("*.tmp"))))  # it records
         daemon.process.kill()
         _stdout, stderr = capturing.communicate()
     assert capturing.returncode == 1

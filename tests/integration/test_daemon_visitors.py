@@ -271,6 +271,22 @@ def test_a_visitor_that_goes_in_the_middle_ends_its_capture(daemon: Daemon) -> N
     assert psutil.Process(daemon.process.pid).num_threads() < 40
 
 
+def test_a_daemon_that_ends_in_the_middle_leaves_what_was_recorded(daemon: Daemon, tmp_path: Path) -> None:
+    program, polling = daemon.agents.start(STEPPING), daemon.start_polling()
+    visiting = let_in(daemon)
+    asked = {"duration_ns": 3_600_000_000_000}
+    visiting.say(b"C", pids=[program.pid, polling.pid], request=asked)
+    peer = daemon.agents.peer(program.pid)
+    wait_until(lambda: peer.asked(b"S")["state"] == "recording")
+    daemon.process.terminate()
+    assert daemon.process.wait() == 0
+    assert visiting.hear() is None or visiting.hear() is None
+    wait_until(lambda: peer.asked(b"S")["state"] == "idle")
+    assert list(daemon.agents.captures.glob("*.json.gz"))
+    peer.close()
+    visiting.close()
+
+
 def test_a_visitor_can_cancel_and_ask_again(daemon: Daemon) -> None:
     program = daemon.agents.start(STEPPING)
     visiting = let_in(daemon)

@@ -156,7 +156,7 @@ class _Capturing:
         except _LOST as error:
             known = {outcome.process.pid for outcome in outcomes}
             lost = [process for process in asked.processes if process.pid not in known]
-            reason = f"its host was lost: {_spelled(error)}"
+            reason = f"nothing more came from its host: {_spelled(error)}"
             outcomes += [Outcome(process, "failed", reason=reason) for process in lost]
         return report._replace(outcomes=outcomes)
 

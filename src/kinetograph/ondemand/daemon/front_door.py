@@ -7,13 +7,14 @@ import errno
 import os
 import socket
 import ssl
+from functools import partial
 from typing import NamedTuple
 
-from kinetograph.errors import KinetographError, UsageError
+from kinetograph.errors import UsageError
 from kinetograph.ondemand.daemon.dynolog import LENGTH_BYTES, Dynolog
+from kinetograph.ondemand.daemon.guests import Guests
 from kinetograph.ondemand.daemon.loopback import is_loopback, user_of_connection
 from kinetograph.ondemand.daemon.visit import Visit
-from kinetograph.ondemand.frames import close
 from kinetograph.ondemand.wire import MAGIC
 
 __all__ = ["MOST_VISITORS", "Admission", "FrontDoor"]
@@ -55,7 +56,7 @@ class FrontDoor:
     def __init__(self, admission: Admission, dynolog: Dynolog) -> None:
         self._admission = admission
         self._dynolog = dynolog
-        self._visits: set[asyncio.Task[None]] = set()
+        self._guests = Guests(MOST_VISITORS, admission.lets_in)
         self._server: asyncio.Server | None = None
 
     async def open(self, address: str, port: int) -> int:
@@ -76,27 +77,14 @@ class FrontDoor:
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for visit in self._visits:
-            visit.cancel()
-        await asyncio.gather(*self._visits, return_exceptions=True)
+        await self._guests.send_away()
 
     async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._visits.add(task)
-        try:
-            connection = writer.get_extra_info("socket")
-            if len(self._visits) <= MOST_VISITORS and self._admission.lets_in(connection):
-                _notice_when_gone(connection)
-                await self._talk(reader, writer)
-        except (KinetographError, OSError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # garbage, gone, slow: all are let go
-        finally:
-            self._visits.discard(task)
-            await close(writer)
+        await self._guests.serve(writer, partial(self._talk, reader, writer))
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """As a length of dynolog's, our first bytes would announce more than a gigabyte."""
+        _notice_when_gone(writer.get_extra_info("socket"))
         async with asyncio.timeout(_FIRST_BYTES_SECONDS):
             first = await reader.readexactly(LENGTH_BYTES)
         if first.startswith(MAGIC):

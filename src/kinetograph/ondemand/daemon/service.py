@@ -92,8 +92,8 @@ async def _kineto(options: Options, tell: Tell) -> AsyncIterator[KinetoProcesses
         if kineto is not None:
             kineto.close()
             kineto = None  # processes that go on keep their files
-        for stand_in in stand_ins.values():
-            stand_in.close()
+        for stand_in in [*stand_ins.values()]:
+            await stand_in.close()
         processes.close()
         if options.all_users:
             with suppress(OSError):

@@ -7,11 +7,13 @@ import os
 import socket
 import time
 from contextlib import suppress
+from functools import partial
 
 from kinetograph.errors import KinetographError
+from kinetograph.ondemand.daemon.guests import Guests
 from kinetograph.ondemand.daemon.kineto_capture import KinetoCapture
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess
-from kinetograph.ondemand.frames import Frame, close, read_frame, send_answer
+from kinetograph.ondemand.frames import Frame, read_frame, send_answer
 from kinetograph.ondemand.peers import credentials
 from kinetograph.ondemand.places import KINETO_PREFIX, SOCKET_SUFFIX
 
@@ -34,7 +36,7 @@ class StandIn:
         name = f"{KINETO_PREFIX}{process.pid}-{os.urandom(4).hex()}{SOCKET_SUFFIX}"
         self._path = os.path.join(sockets, name)
         self._capture: KinetoCapture | None = None
-        self._visits: set[asyncio.Task[None]] = set()
+        self._guests = Guests(_MOST_VISITORS, _is_this_user)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         self._listener.bind(self._path)
         os.chmod(self._path, 0o600)
@@ -46,10 +48,9 @@ class StandIn:
             os.unlink(self._path)
         self._server.cancel()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.retire()
-        for visit in self._visits:
-            visit.cancel()
+        await self._guests.send_away()
 
     async def _serve(self) -> None:
         server = await asyncio.start_unix_server(self._visited, sock=self._listener)
@@ -57,18 +58,7 @@ class StandIn:
             await server.serve_forever()
 
     async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._visits.add(task)
-        try:
-            visitor = writer.get_extra_info("socket")
-            if credentials(visitor).user == os.geteuid() and len(self._visits) <= _MOST_VISITORS:
-                await self._talk(reader, writer)
-        except (KinetographError, OSError, TimeoutError):
-            pass  # garbage, gone, slow: all are let go
-        finally:
-            self._visits.discard(task)
-            await close(writer)
+        await self._guests.serve(writer, partial(self._talk, reader, writer))
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         capturing: asyncio.Task[None] | None = None
@@ -134,3 +124,7 @@ class StandIn:
             "step": 0,
             "state": state if self._capture is None else self._capture.state,
         }
+
+
+def _is_this_user(visitor: socket.socket) -> bool:
+    return credentials(visitor).user == os.geteuid()
