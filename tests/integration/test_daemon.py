@@ -254,6 +254,37 @@ def test_two_daemons_do_not_share_a_socket(daemon: Daemon) -> None:
     assert daemon.call("getStatus") == {"status": 1}
 
 
+def test_a_daemon_says_where_it_cannot_listen(agents: Agents) -> None:
+    for variable in ("KINETOGRAPH_RUNTIME_DIR", "KINETO_IPC_SOCKET_DIR"):
+        done = subprocess.run(
+            agents.command_line("daemon", "--port", 0),
+            env=agents.environment | {variable: "/nonexistent/there"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert done.stderr.startswith("kinetograph: cannot ")
+        assert "/nonexistent/there" in done.stderr
+
+
+def test_a_program_that_cannot_be_listed_is_told_of_and_answered_all_the_same(agents: Agents) -> None:
+    with own_daemon(agents) as daemon:
+        agents.sockets.rmdir()
+        program = agents.start_without_agent(POLLING, KINETO_IPC_SOCKET_DIR=str(daemon.kineto))
+        assert daemon.process.stderr is not None
+        assert f"process {program.pid} of PyTorch cannot be listed" in daemon.process.stderr.readline()
+        config = f"ACTIVITIES_LOG_FILE={agents.captures}/x.json"
+        answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[])
+        assert answer is not None
+        assert answer["activityProfilersTriggered"] == [program.pid]
+        wait_until((agents.captures / f"x_{program.pid}.json").exists)
+        program.kill()
+        program.wait()
+        wait_until(
+            lambda: daemon.call("setKinetOnDemandRequest", config=config, pids=[])["processesMatched"] == []
+        )
+
+
 # Other users
 
 

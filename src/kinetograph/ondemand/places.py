@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 
 from kinetograph.errors import UsageError
 
@@ -81,8 +80,14 @@ def own_directory(path: str, variable: str = _VARIABLE) -> str:
 
     `variable` is the one of the environment that could name another place.
     """
-    with suppress(FileExistsError):
+    try:
         os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise UsageError(
+            f"cannot make {path}: {error.strerror}", hint=f"let {variable} name another place"
+        ) from error
     _require_own(path, variable)
     return path
 

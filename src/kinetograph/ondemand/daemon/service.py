@@ -75,10 +75,14 @@ async def _kineto(options: Options, tell: Tell) -> AsyncIterator[KinetoProcesses
     kineto: KinetoSocket | None = None
 
     def on_new(process: KinetoProcess) -> None:
-        stand_ins[process.pid] = StandIn(process, sockets, captures)
+        try:
+            stand_ins[process.pid] = StandIn(process, sockets, captures)
+        except OSError as error:  # no descriptor is left, or the directory is gone
+            tell(f"process {process.pid} of PyTorch cannot be listed: {error}")
 
     def on_ended(process: KinetoProcess) -> None:
-        stand_ins.pop(process.pid).retire()
+        if process.pid in stand_ins:
+            stand_ins.pop(process.pid).retire()
         if kineto is not None:
             kineto.forget(process.address)
 

@@ -38,8 +38,12 @@ class StandIn:
         self._capture: KinetoCapture | None = None
         self._guests = Guests(_MOST_VISITORS, _is_this_user)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        self._listener.bind(self._path)
-        os.chmod(self._path, 0o600)
+        try:
+            self._listener.bind(self._path)
+            os.chmod(self._path, 0o600)
+        except OSError:
+            self._listener.close()
+            raise
         self._server = asyncio.get_running_loop().create_task(self._serve())
 
     def retire(self) -> None:

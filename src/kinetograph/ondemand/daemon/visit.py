@@ -119,7 +119,7 @@ class Visit:
             outcomes = await asyncio.to_thread(self._outcomes, payload, withdrawal)
         except Abandoned:
             return
-        except KinetographError as error:
+        except (KinetographError, OSError) as error:
             reason, _, hint = str(error).partition("\nhint: ")
             await send_answer(self._writer, "refused", reason=reason[:_LONGEST_TEXT], hint=hint)
             return
@@ -176,7 +176,7 @@ class Visit:
     async def _fetch(self, number: object) -> None:
         """One that this visitor has captured; there is no way to name another."""
         path = self._files.get(number) if isinstance(number, int) else None
-        if path is None:
+        if path is None or not os.path.isfile(path):
             await send_answer(self._writer, "refused", reason="there is no such file")
             return
         with open(path, "rb") as file:
