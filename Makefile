@@ -45,10 +45,10 @@ test: native-test ## all tests
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
-torch-test: ## our names and numbers against PyTorch's own (installs torch into TORCH_VENV)
-	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch
+torch-test: ## our names and numbers against PyTorch's own, and Triton's kernels (installs both into TORCH_VENV)
+	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch $(TORCH_VENV)/.group-triton
 	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS="tests/unit/test_torch_names.py tests/unit/test_torch_averages.py \
-	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/test_docs.py"
+	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/unit/intra_kernel tests/test_docs.py"
 
 native-test: $(VENV)/.group-build ## the native tests alone
 	$(call build_native,native)

@@ -7,6 +7,7 @@
 #include "bind/emission.h"
 #include "bind/emitted_calls.h"
 #include "bind/hooks.h"
+#include "bind/intra_kernel.h"
 #include "bind/marks.h"
 #include "bind/merge.h"
 #include "bind/other_tools.h"
@@ -46,4 +47,5 @@ NB_MODULE(_native, module) {
     kinetograph::bind::bind_emitted_calls(module);
     kinetograph::bind::bind_other_tools(module);
     kinetograph::bind::bind_agent(module);
+    kinetograph::bind::bind_intra_kernel(module);
 }

@@ -376,3 +376,7 @@ WAKE_CANCELLED: int = 2
 WAKE_PEER_GONE: int = 4
 
 WAKE_ENDING: int = 8
+
+def decode_intra_kernel(
+    buffer: object, task_names: list[str], offset_ns: int = 0, device_type: int = 0, device_index: int = -1
+) -> Trace: ...

@@ -1,1 +1,1 @@
-"""Records from inside GPU kernels. Not here yet: each module says what it will bring."""
+"""Records from inside GPU kernels: what a kernel writes, and what becomes of it on the host."""

@@ -1,27 +1,47 @@
-"""Records from inside Triton kernels. Not here yet: its public names say so when they are fetched."""
+"""Records from inside Triton kernels.
+
+>>> from kinetograph.intra_kernel.triton import Profiler, ProfilerBuffer, tid
+
+`Profiler` and `tid` are for kernels and need Triton, 3.6 or newer; the rest is for the host.
+"""
 
 from __future__ import annotations
 
 from kinetograph.errors import NotAvailable
+from kinetograph.hints import Any
+from kinetograph.intra_kernel.buffer import alloc_profiler_buffer, load_profiler_buffer, reset_profiler_buffer
+from kinetograph.intra_kernel.exports import (
+    ProfilerBuffer,
+    export_to_perfetto_trace,
+    set_export_trace_off,
+    set_export_trace_on,
+)
 
-__all__: list[str] = []
-
-_NAMES = {
+__all__ = [
     "Profiler",
     "ProfilerBuffer",
     "alloc_profiler_buffer",
     "export_to_perfetto_trace",
+    "load_profiler_buffer",
     "reset_profiler_buffer",
     "set_export_trace_off",
     "set_export_trace_on",
     "tid",
-}
+]
 
 
-def __getattr__(name: str) -> object:
-    if name in _NAMES:
+def __getattr__(name: str) -> Any:
+    """Triton takes a second to import, and the host's side does without."""
+    if name not in ("Profiler", "tid"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from triton import knobs
+    except ImportError:
         raise NotAvailable(
-            f"intra_kernel.triton.{name} is not available yet: it comes with the intra-kernel part",
-            hint="kg.scope around the launch records the host's side today",
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            f"intra_kernel.triton.{name} needs Triton 3.6 or newer, which is not installed",
+            hint="pip install triton",
+        ) from None
+    from importlib import import_module
+
+    where = "triton_interpreted" if knobs.runtime.interpret else "triton_device"
+    return getattr(import_module(f"kinetograph.intra_kernel.{where}"), name)

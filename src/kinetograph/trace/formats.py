@@ -9,7 +9,7 @@ from kinetograph.checks import path_text, require_folder
 from kinetograph.errors import UsageError
 from kinetograph.hints import Any
 
-__all__ = ["require_known_suffix", "saver_for", "saver_named", "usable_path"]
+__all__ = ["known_suffix", "require_known_suffix", "saver_for", "saver_named", "usable_path"]
 
 Saver = Callable[[Any, str | PathLike[str]], None]
 
@@ -32,6 +32,11 @@ def saver_for(path: str | PathLike[str]) -> Saver:
 def saver_named(suffix: str) -> Saver:
     """The function for this suffix, for files that may be called otherwise."""
     return _save_function(_SAVERS[suffix])
+
+
+def known_suffix(path: str) -> str:
+    """The suffix that says how to write this path, or an empty string."""
+    return max((suffix for suffix in _SAVERS if path.endswith(suffix)), key=len, default="")
 
 
 def require_known_suffix(path: str) -> None:

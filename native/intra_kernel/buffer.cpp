@@ -1,0 +1,59 @@
+#include "intra_kernel/buffer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+namespace kinetograph::intra_kernel {
+
+namespace {
+
+struct BufferHeader {
+    uint32_t magic, version, segment_slots, segment_count;
+    uint32_t first_segment, nothing;
+    uint64_t claimed;
+    Slot unused, sink;
+};
+static_assert(sizeof(BufferHeader) == KG_HEADER_SLOTS * KG_SLOT_BYTES);
+static_assert(offsetof(BufferHeader, claimed) == KG_CLAIMED_OFFSET);
+static_assert(offsetof(BufferHeader, sink) == KG_SINK_SLOT * KG_SLOT_BYTES);
+
+void number_launches(std::vector<Segment>& segments) {
+    std::map<std::tuple<uint32_t, uint8_t, uint32_t, uint8_t>, uint32_t> seen;
+    for (Segment& segment : segments) {
+        const SegmentHeader& header = segment.header;
+        segment.launch = seen[{header.block_count, header.group_count, header.block, header.group}]++;
+    }
+}
+
+}  // namespace
+
+Buffer find_segments(std::span<const Slot> slots) {
+    Buffer buffer;
+    BufferHeader header;
+    if (slots.size_bytes() < sizeof header) return buffer;
+    std::memcpy(&header, slots.data(), sizeof header);
+    buffer.is_known = header.magic == KG_BUFFER_MAGIC && header.version == KG_LAYOUT_VERSION &&
+                      header.segment_slots >= KG_LEAST_SEGMENT_SLOTS;
+    if (!buffer.is_known) return buffer;
+    const uint64_t used = std::min<uint64_t>(header.claimed, header.segment_count);
+    buffer.refused = header.claimed - used;
+    for (uint64_t i = 0; i < used; ++i) {
+        const uint64_t begin = header.first_segment + i * header.segment_slots;
+        if (begin + header.segment_slots > slots.size()) {
+            buffer.damaged += used - i;
+            break;
+        }
+        Segment segment{{}, slots.subspan(begin, header.segment_slots)};
+        std::memcpy(&segment.header, segment.slots.data(), sizeof segment.header);
+        if (segment.header.magic == KG_SEGMENT_MAGIC)
+            buffer.segments.push_back(segment);
+        else
+            ++buffer.damaged;
+    }
+    number_launches(buffer.segments);
+    return buffer;
+}
+
+}  // namespace kinetograph::intra_kernel

@@ -1,0 +1,51 @@
+#include "intra_kernel/segment.h"
+
+#include <algorithm>
+
+namespace kinetograph::intra_kernel {
+
+bool SegmentReader::read_tag(uint32_t& tag) {
+    if (at_ + 1 >= slots_.size() || slots_[at_].is_empty()) return false;
+    const uint32_t step = slots_[at_].sum - sum_;
+    if (step >= KG_SUM_STEP && step < 2 * KG_SUM_STEP) {
+        tag = step - KG_SUM_STEP;
+        sum_ = slots_[at_].sum;
+        return true;
+    }
+    // Each of those written over the last slot added a step and its tag, which is small beside it.
+    if (is_last_usable() && step >= 2 * KG_SUM_STEP)
+        lost_ = step / KG_SUM_STEP;
+    else
+        is_torn_ = true;
+    return false;
+}
+
+bool SegmentReader::next(Record& record) {
+    uint32_t tag = 0;
+    record.payload_type = KG_PAYLOAD_NONE;
+    while (read_tag(tag)) {
+        const Slot& slot = slots_[at_++];
+        record.kind = tag & 3;
+        record.task = tag >> 2;
+        if (record.kind == KG_KIND_PAYLOAD) {
+            record.payload_type = record.task;
+            record.payload = slot.value;
+            continue;
+        }
+        record.clock = slot.clock;
+        record.globaltimer = slot.value;
+        return true;
+    }
+    return false;
+}
+
+void SegmentReader::count_damage(Damage& damage) const {
+    damage.lost += lost_;
+    damage.full += lost_ != 0;
+    const auto rest = slots_.subspan(std::min(at_, slots_.size()));
+    const bool has_more =
+        std::any_of(rest.begin(), rest.end(), [](const Slot& slot) { return !slot.is_empty(); });
+    damage.torn += is_torn_ || (lost_ == 0 && has_more);
+}
+
+}  // namespace kinetograph::intra_kernel

@@ -1,0 +1,63 @@
+// From the clock of an SM to nanoseconds, within one segment.
+//
+// The globaltimer steps by 32 ns or more, the clock by a cycle, but at a rate that nobody tells. Both are
+// read together at starts, so their differences give the rate, and the clock the time between steps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace kinetograph::intra_kernel {
+
+struct ClockPair {
+    uint32_t clock;
+    uint64_t globaltimer;
+};
+
+// Cycles per nanosecond, by the two pairs that lie farthest apart; 0 where there are none.
+class RateFinder {
+public:
+    void begin(ClockPair first) { first_ = last_ = first; }
+    void add(ClockPair pair);
+
+    // Of the segment, or, where that is short, of the longest one seen.
+    double rate() const { return span_ns() < long_span_ns ? best_rate_ : ratio(first_, last_); }
+    // To be called when a segment is over.
+    void end();
+
+private:
+    // Shorter ones hold too few steps of the globaltimer.
+    static constexpr uint64_t least_span_ns = 2'000;
+    static constexpr uint64_t long_span_ns = 100'000;
+    // The clock must not have wrapped, at four GHz.
+    static constexpr uint64_t longest_span_ns = 1'000'000'000;
+    static double ratio(ClockPair from, ClockPair to);
+    uint64_t span_ns() const { return last_.globaltimer - first_.globaltimer; }
+
+    ClockPair first_{}, last_{};
+    uint64_t best_span_ns_ = 0;
+    double best_rate_ = 0;
+};
+
+// Times never run back, and never stray more than `tolerance_ns` from the globaltimer.
+class SegmentClock {
+public:
+    SegmentClock(ClockPair claimed, double cycles_per_ns)
+        : anchor_{claimed.clock, std::min(claimed.globaltimer, latest_ns)},
+          rate_(cycles_per_ns),
+          last_ns_(int64_t(anchor_.globaltimer)) {}
+
+    // The globaltimer is 0 where none was read.
+    int64_t to_ns(uint32_t clock, uint64_t globaltimer);
+
+private:
+    static constexpr uint64_t tolerance_ns = 1'000;
+    // Whatever garbage says: sums and differences of two times are still times.
+    static constexpr uint64_t latest_ns = uint64_t(1) << 61;
+
+    ClockPair anchor_;
+    double rate_;
+    int64_t last_ns_;
+};
+
+}  // namespace kinetograph::intra_kernel

@@ -1,0 +1,91 @@
+"""From a profiler buffer to a file: once, or at each end of a `ProfilerBuffer`."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+
+from kinetograph.checks import path_text
+from kinetograph.hints import Any
+from kinetograph.intra_kernel.buffer import alloc_profiler_buffer, load_profiler_buffer, reset_profiler_buffer
+from kinetograph.trace.formats import known_suffix, usable_path
+
+__all__ = ["ProfilerBuffer", "export_to_perfetto_trace", "set_export_trace_off", "set_export_trace_on"]
+
+_DEFAULT_SUFFIX = ".perfetto-trace"
+
+_is_exporting = True
+_written: dict[str, int] = {}
+"""How many traces went by this path already."""
+
+
+def set_export_trace_on() -> None:
+    """From now on a `ProfilerBuffer` writes its trace when it ends, as it does at first."""
+    global _is_exporting
+    _is_exporting = True
+
+
+def set_export_trace_off() -> None:
+    """From now on a `ProfilerBuffer` writes nothing: for iterations that are of no interest."""
+    global _is_exporting
+    _is_exporting = False
+
+
+def export_to_perfetto_trace(
+    profiler_buffer: Any, task_names: list[str] | tuple[str, ...], file_name: str | os.PathLike[str]
+) -> None:
+    """Write what is in the buffer to `file_name`, as a Perfetto trace unless its suffix says otherwise."""
+    path = _path_of(file_name)
+    load_profiler_buffer(profiler_buffer, task_names).save(path)
+
+
+class ProfilerBuffer:
+    """A buffer for one run of kernels, and a trace of them when it ends.
+
+    >>> with ProfilerBuffer(1_000_000, "copy", ["perfect", "non-perfect"]) as buffer:
+    ...     copy_kernel[grid](buffer, source, target)
+
+    The first trace is `copy.perfetto-trace`, the next one of that name `copy.1.perfetto-trace`. Any suffix
+    that `Trace.save` knows may be given instead.
+    """
+
+    def __init__(
+        self,
+        max_num_profile_slots: int,
+        trace_file: str | os.PathLike[str],
+        task_names: list[str] | tuple[str, ...] = (),
+        slots_per_segment: int | None = None,
+        device: Any = None,
+    ) -> None:
+        self._path = _path_of(trace_file)
+        self._task_names = list(task_names)
+        self._options = (max_num_profile_slots, slots_per_segment, device)
+        self._buffer: Any = None
+
+    def __enter__(self) -> Any:
+        if self._buffer is None:
+            self._buffer = alloc_profiler_buffer(*self._options)
+        else:
+            reset_profiler_buffer(self._buffer)
+        return self._buffer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # After an error of CUDA the buffer cannot be read, and that error would hide the first.
+        if _is_exporting and error is None:
+            load_profiler_buffer(self._buffer, self._task_names).save(_next_path(self._path))
+
+
+def _path_of(name: str | os.PathLike[str]) -> str:
+    path = path_text("trace_file", name)
+    return usable_path("trace_file", path if known_suffix(path) else path + _DEFAULT_SUFFIX)
+
+
+def _next_path(path: str) -> str:
+    number = _written.get(path, 0)
+    _written[path] = number + 1
+    if number == 0:
+        return path
+    suffix = known_suffix(path)
+    return f"{path.removesuffix(suffix)}.{number}{suffix}"

@@ -1,0 +1,46 @@
+"""The numbers of `native/intra_kernel/layout.h`, which says what they mean, for front ends in Python."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BUFFER_MAGIC",
+    "CLAIMED_OFFSET",
+    "HEADER_SLOTS",
+    "KIND_END",
+    "KIND_INSTANT",
+    "KIND_PAYLOAD",
+    "KIND_START",
+    "LAYOUT_VERSION",
+    "LEAST_SEGMENT_SLOTS",
+    "PAYLOAD_FLOAT",
+    "PAYLOAD_INT",
+    "PAYLOAD_NONE",
+    "SEGMENT_HEADER_SLOTS",
+    "SEGMENT_MAGIC",
+    "SINK_SLOT",
+    "SLOT_BYTES",
+    "SUM_STEP",
+    "TASKS",
+]
+
+BUFFER_MAGIC = 0x3149474B
+SEGMENT_MAGIC = 0x5347474B
+LAYOUT_VERSION = 1
+
+SLOT_BYTES = 16
+HEADER_SLOTS = 4
+SINK_SLOT = 3
+CLAIMED_OFFSET = 24
+SEGMENT_HEADER_SLOTS = 2
+LEAST_SEGMENT_SLOTS = 8
+
+KIND_START = 0
+KIND_END = 1
+KIND_INSTANT = 2
+KIND_PAYLOAD = 3
+TASKS = 2048
+SUM_STEP = 8192
+
+PAYLOAD_NONE = 0
+PAYLOAD_INT = 1
+PAYLOAD_FLOAT = 2

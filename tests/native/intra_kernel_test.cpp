@@ -1,0 +1,201 @@
+// What kernels wrote becomes events; what they could not write, or what is no record, becomes notes.
+#include <bit>
+#include <string>
+
+#include "check.h"
+#include "intra_kernel/decode.h"
+#include "intra_kernel_buffers.h"
+
+using namespace kinetograph;
+using test::ProfilerBuffer;
+using trace::Trace;
+
+namespace {
+
+constexpr uint64_t begin_ns = 1'700'000'000'000'000'000;
+
+Trace decoded(const ProfilerBuffer& buffer) {
+    return intra_kernel::decode(buffer.bytes(), {{"load", "dot"}});
+}
+
+std::string_view name(const Trace& trace, size_t row) {
+    return trace.strings[trace.name[row]];
+}
+
+}  // namespace
+
+TEST(ranges_have_the_time_between_their_clocks) {
+    ProfilerBuffer buffer(16, 2);
+    buffer.claim(5, 3, begin_ns, 1000);
+    buffer.start(0, begin_ns + 1'000, 3'000);
+    buffer.end(0, 3'100);
+    buffer.start(1, begin_ns + 200'000, 401'000);  // two cycles a nanosecond
+    buffer.end(1, 401'010);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.size() == 2 && trace.notes.empty());
+    CHECK(name(trace, 0) == "load" && name(trace, 1) == "dot");
+    CHECK(trace.start_ns[0] == int64_t(begin_ns) + 1'000);
+    CHECK(trace.duration_ns[0] == 50 && trace.duration_ns[1] == 5);
+    CHECK(trace.categories[trace.category[0]] == "intra_kernel");
+    CHECK(trace.args_of(0) == "\"block\":5,\"launch\":0");
+}
+
+TEST(starts_between_two_steps_of_the_globaltimer_differ) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    for (uint32_t clock = 20; clock <= 60; clock += 20) buffer.mark(0, begin_ns, clock);
+    buffer.mark(0, begin_ns + 100'000, 200'000);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.start_ns[0] + 10 == trace.start_ns[1] && trace.start_ns[1] + 10 == trace.start_ns[2]);
+}
+
+TEST(blocks_and_groups_have_tracks_under_their_sm) {
+    ProfilerBuffer buffer(8, 4);
+    for (const uint32_t block : {1u, 0u}) {
+        for (const uint32_t group : {0u, 1u}) {
+            buffer.claim(block, block + 7, begin_ns, 0, group, 2);
+            buffer.mark(1, begin_ns, 1);
+        }
+    }
+    const Trace trace = decoded(buffer);
+    CHECK(trace.processes.size() == 2 && trace.processes[0].name == "SM 7");
+    CHECK(trace.tracks.size() == 4 && trace.tracks[3].name == "block 1 group 1");
+    CHECK(trace.tracks[3].process == 1);
+}
+
+TEST(launches_of_one_grid_are_numbered) {
+    ProfilerBuffer buffer(8, 4);
+    for (uint64_t launch = 0; launch < 3; ++launch) {
+        buffer.claim(0, 0, begin_ns + launch * 1'000, 0);
+        buffer.mark(0, begin_ns + launch * 1'000, 0);
+    }
+    const Trace trace = decoded(buffer);
+    CHECK(trace.tracks.size() == 1 && trace.size() == 3);
+    CHECK(trace.args_of(2) == "\"block\":0,\"launch\":2");
+}
+
+TEST(nested_ranges_of_one_task_end_inner_first) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    buffer.start(0, begin_ns, 0);
+    buffer.start(0, begin_ns, 10);
+    buffer.end(0, 20);
+    buffer.end(0, 30);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.duration_ns[0] == 30 && trace.duration_ns[1] == 10);
+}
+
+TEST(a_payload_belongs_to_the_record_behind_it) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    buffer.payload(KG_PAYLOAD_INT, uint64_t(-5));
+    buffer.start(0, begin_ns, 0);
+    buffer.payload(KG_PAYLOAD_FLOAT, std::bit_cast<uint32_t>(0.5f));
+    buffer.end(0, 20);
+    buffer.mark(1, begin_ns, 30);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.args_of(0) == "\"block\":0,\"launch\":0,\"payload\":-5,\"end_payload\":0.5");
+    CHECK(trace.args_of(1) == "\"block\":0,\"launch\":0");
+}
+
+TEST(a_range_without_end_lasts_until_the_last_record) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    buffer.start(0, begin_ns, 0);
+    buffer.mark(1, begin_ns + 500, 500);
+    buffer.end(1, 600);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.duration_ns[0] == 600 && (trace.flags[0] & trace::event_unfinished));
+    CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "unbalanced");
+    CHECK(trace.notes[0].text == "1 ranges have no end, and 1 ends have no start");
+}
+
+TEST(what_finds_no_slot_is_counted) {
+    ProfilerBuffer buffer(8, 1);  // room for five
+    buffer.claim(0, 0, begin_ns, 0);
+    for (uint32_t i = 0; i < 5; ++i) buffer.mark(0, begin_ns + i, i);
+    CHECK(decoded(buffer).size() == 5 && decoded(buffer).notes.empty());
+    for (uint32_t i = 5; i < 100; ++i) buffer.mark(0, begin_ns + i, i);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.size() == 4);
+    CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "dropped");
+    CHECK(trace.notes[0].text.starts_with("about 96 records found no slot, in 1 full segments"));
+}
+
+TEST(blocks_without_a_segment_are_counted) {
+    ProfilerBuffer buffer(8, 2);
+    for (uint32_t block = 0; block < 5; ++block) {
+        buffer.claim(block, 0, begin_ns, 0);
+        buffer.mark(0, begin_ns, 0);
+    }
+    const Trace trace = decoded(buffer);
+    CHECK(trace.size() == 2 && trace.notes.size() == 1);
+    CHECK(trace.notes[0].text.starts_with("3 blocks found no free segment"));
+}
+
+TEST(records_end_where_garbage_begins) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    for (uint32_t i = 0; i < 6; ++i) buffer.mark(0, begin_ns + i, i);
+    buffer.record(3)[0] ^= 0x10000000;
+    const Trace trace = decoded(buffer);
+    CHECK(trace.size() == 3 && trace.notes.size() == 1 && trace.notes[0].kind == "damaged");
+}
+
+TEST(a_slot_that_was_not_written_yet_is_told) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    for (uint32_t i = 0; i < 6; ++i) buffer.mark(0, begin_ns + i, i);
+    std::memset(buffer.record(3), 0, KG_SLOT_BYTES);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.size() == 3 && trace.notes.size() == 1 && trace.notes[0].kind == "damaged");
+}
+
+TEST(a_buffer_that_is_cut_gives_what_it_holds) {
+    ProfilerBuffer buffer(8, 3);
+    for (uint32_t block = 0; block < 3; ++block) {
+        buffer.claim(block, 0, begin_ns, 0);
+        buffer.mark(0, begin_ns, 0);
+    }
+    const Trace trace =
+        intra_kernel::decode(buffer.bytes().first((KG_HEADER_SLOTS + 8) * KG_SLOT_BYTES + 20), {});
+    CHECK(trace.size() == 1 && name(trace, 0) == "task 0");
+    CHECK(trace.notes.size() == 1 && trace.notes[0].text.starts_with("2 segments"));
+}
+
+TEST(something_else_is_no_buffer) {
+    const std::vector<std::byte> zeros(4096);
+    for (const size_t size : {size_t(0), size_t(7), zeros.size()}) {
+        const Trace trace = intra_kernel::decode(std::span(zeros).first(size), {});
+        CHECK(trace.size() == 0 && trace.notes.size() == 1 && trace.notes[0].kind == "damaged");
+    }
+}
+
+TEST(times_follow_the_globaltimer_where_the_rate_changes) {
+    ProfilerBuffer buffer(64, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    uint32_t clock = 0;
+    for (uint32_t i = 1; i <= 40; ++i) {
+        clock += i <= 20 ? 20'000 : 10'000;
+        buffer.mark(0, begin_ns + i * 10'000, clock);
+    }
+    const Trace trace = decoded(buffer);
+    for (int64_t i = 1; i <= 40; ++i) {
+        const int64_t error = trace.start_ns[size_t(i - 1)] - int64_t(begin_ns) - i * 10'000;
+        CHECK(error >= -1'000 && error <= 1'000);
+    }
+}
+
+TEST(clocks_that_wrap_are_told_by_the_globaltimer) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0xFFFFFF00u);
+    buffer.start(0, begin_ns + 100, 0xFFFFFFF0u);
+    buffer.end(0, 0x10u);
+    buffer.start(1, begin_ns + 10'000'000'000, 0x20u);
+    buffer.end(1, 0x40u);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.duration_ns[0] == 32 && trace.duration_ns[1] == 32);
+    CHECK(trace.start_ns[1] - trace.start_ns[0] == 10'000'000'000 - 100 - 140);
+}
+
+CHECK_MAIN

@@ -1,0 +1,70 @@
+"""Kernels with records in them. `RECORDS` of 0 switches the profiler off; less, and the kernel knows of none."""
+
+import triton
+import triton.language as tl
+
+from kinetograph.intra_kernel.triton import Profiler, tid
+
+
+@triton.jit
+def matmul(
+    buffer, a, b, c, m, n, k, RECORDS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr
+):
+    if RECORDS >= 0:
+        profiler = Profiler.create(buffer, 0, 1, is_leader=(tid(0) == 0), ENABLE_PROFILING=RECORDS > 0)
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    depth = tl.arange(0, DEPTH)
+    a += rows[:, None] * k + depth[None, :]
+    b += depth[:, None] * n + columns[None, :]
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for _ in range(0, k, DEPTH):
+        if RECORDS >= 0:
+            profiler = profiler.record(is_start=True, task_type=0)
+        left = tl.load(a)
+        right = tl.load(b)
+        if RECORDS > 2:
+            profiler = profiler.record(is_start=True, task_type=1)
+        total = tl.dot(left, right, total)
+        if RECORDS > 2:
+            profiler = profiler.record(is_start=False, task_type=1)
+        if RECORDS >= 0:
+            profiler = profiler.record(is_start=False, task_type=0)
+        a += DEPTH
+        b += DEPTH * n
+    tl.store(c + rows[:, None] * n + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def scaled(profiler, value):
+    profiler = profiler.mark(3, payload=tl.program_id(0))
+    return profiler, value * 2
+
+
+@triton.jit
+def copy(buffer, source, target, task, count, SIZE: tl.constexpr, RECORDS: tl.constexpr):
+    """Of every kind of record one."""
+    if RECORDS >= 0:
+        profiler = Profiler.create(buffer, 0, 1, is_leader=(tid(0) == 0), ENABLE_PROFILING=RECORDS > 0)
+        profiler = profiler.record(is_start=True, task_type=task)
+    offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+    values = tl.load(source + offsets, mask=offsets < count)
+    if RECORDS >= 0:
+        profiler = profiler.mark(2, after=values)
+        profiler, values = scaled(profiler, values)
+    else:
+        values = values * 2
+    tl.store(target + offsets, values, mask=offsets < count)
+    if RECORDS >= 0:
+        profiler = profiler.record(is_start=False, task_type=task, payload=0.5)
+
+
+@triton.jit
+def waiting(buffer, source, target, AFTER: tl.constexpr):
+    profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
+    value = tl.load(source)
+    if AFTER:
+        profiler = profiler.mark(0, after=value)
+    else:
+        profiler = profiler.mark(0)
+    tl.store(target, value)

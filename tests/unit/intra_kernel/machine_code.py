@@ -1,0 +1,73 @@
+"""Kernels compiled for GPUs that are not here, and the instructions they become."""
+
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+TOOLS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    cubin: bytes
+    text: str
+    registers: int
+    shared_bytes: int
+
+    @property
+    def instructions(self) -> list[str]:
+        return re.findall(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", self.text)
+
+    @property
+    def loop(self) -> list[str]:
+        """The innermost loop with products of matrices."""
+        labels: dict[str, int] = {}
+        found: list[str] = []
+        loops = []
+        for line in self.text.splitlines():
+            if label := re.match(r"\s*\.(L_x_\d+):", line):
+                labels[label[1]] = len(found)
+            elif instruction := re.search(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
+                found.append(instruction[1])
+                target = re.search(r"BRA.*`\(\.(L_x_\d+)\)", instruction[1])
+                if target and target[1] in labels:
+                    loops.append(found[labels[target[1]] :])
+        return next(loop for loop in loops if any("MMA" in instruction for instruction in loop))
+
+    def count(self, part: str) -> int:
+        return sum(part in instruction for instruction in self.instructions)
+
+
+def opcodes(instructions: list[str]) -> Counter[str]:
+    return Counter(re.sub(r"^@!?U?P\w+\s+", "", line).split()[0] for line in instructions)
+
+
+def positions(instructions: list[str], part: str) -> list[int]:
+    return [index for index, instruction in enumerate(instructions) if part in instruction]
+
+
+def compiled(kernel: object, pointers: dict[str, str], constants: dict[str, object], capability: int) -> MachineCode:
+    """`pointers` are the arguments that are no constants, by name; all of them divisible by 16."""
+    signature = {**pointers, **dict.fromkeys(constants, "constexpr")}
+    attributes = {(index,): [["tt.divisibility", 16]] for index in range(len(pointers))}
+    source = ASTSource(kernel, signature, constants, attributes)
+    options = {"num_warps": 8, "num_stages": 3}
+    made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+    with NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(made.asm["cubin"])
+        file.flush()
+        text = _output([str(TOOLS / "nvdisasm"), "-c", file.name])
+        usage = _output([str(TOOLS / "cuobjdump"), "-res-usage", file.name])
+    registers = int(re.search(r"REG:(\d+)", usage)[1])  # type: ignore[index]
+    return MachineCode(made.asm["cubin"], text, registers, made.metadata.shared)
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
