@@ -63,10 +63,8 @@ inline constexpr std::string_view marker_name = "Iteration Start: ";  // and the
 inline constexpr std::string_view window_end_pid = "\"\"";
 inline constexpr std::string_view window_end_name = "Record Window End";
 
-// A program may call a mark of its own so.
-inline bool tells_of_memory(std::string_view name, std::string_view members) {
-    return (name == "[memory]" || name == "[OutOfMemory]") &&
-           members.find("\"Bytes\":") != std::string_view::npos;
+inline bool is_memory_name(std::string_view name) {
+    return name == "[memory]" || name == "[OutOfMemory]";
 }
 
 }  // namespace kinetograph::format

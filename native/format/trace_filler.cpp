@@ -120,7 +120,7 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     if (is_last_category_lost_) skip("of one category too many (kept as \"other\")");
     const std::string_view name = name_of(event);
     if (kind == EventKind::instant && category == uint8_t(Category::cpu_instant_event) &&
-        tells_of_memory(name, event.members)) {
+        is_memory_name(name)) {
         kind = EventKind::memory;
     }
     const auto row = static_cast<uint32_t>(trace_.size());

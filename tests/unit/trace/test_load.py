@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import kinetograph as kg
 from kinetograph.errors import KinetographError, TraceFormatError
 from kinetograph.trace import DeviceType, EventKind, Trace, load
 from protobuf import message, number
@@ -132,14 +131,6 @@ def test_devices_are_told_by_category_in_foreign_files(tmp_path: Path) -> None:
     event = {"ph": "X", "name": "gemm", "cat": "kernel", "pid": 3, "tid": 7, "ts": 1, "dur": 1}
     track = load_json(tmp_path, {"traceEvents": [event]}).tracks[0]
     assert (track.device_type, track.device_index) == (DeviceType.CUDA, 3)
-
-
-def test_a_mark_that_a_program_calls_memory_stays_a_mark(tmp_path: Path) -> None:
-    with kg.profile() as profile:
-        kg.mark("[memory]")
-    profile.export_chrome_trace(tmp_path / "trace.json")
-    (mark,) = (event for event in kg.load(tmp_path / "trace.json").events if event.name == "[memory]")
-    assert mark.kind is kg.EventKind.INSTANT
 
 
 def test_external_ids_become_links(tmp_path: Path) -> None:
