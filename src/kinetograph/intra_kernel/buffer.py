@@ -1,4 +1,4 @@
-"""The memory that kernels write their records into: how much of it, what stands in it at first, reading it."""
+"""The memory that kernels write their records into: how much of it, what is in it at first, reading it."""
 
 from __future__ import annotations
 

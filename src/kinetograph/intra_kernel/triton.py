@@ -18,7 +18,7 @@ from kinetograph.intra_kernel.exports import (
 )
 
 __all__ = [
-    "Profiler",
+    "Profiler",  # noqa: F822, found when asked for
     "ProfilerBuffer",
     "alloc_profiler_buffer",
     "export_to_perfetto_trace",
@@ -26,7 +26,7 @@ __all__ = [
     "reset_profiler_buffer",
     "set_export_trace_off",
     "set_export_trace_on",
-    "tid",
+    "tid",  # noqa: F822
 ]
 
 

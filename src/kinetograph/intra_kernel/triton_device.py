@@ -1,8 +1,9 @@
 """`Profiler` and `tid` for kernels that Triton compiles: PTX that writes the records of `layout.h`.
 
-What a record costs in a loop decides its shape. A store stands under a predicate, not under an `if`: Triton moves
-those to the end of a pipelined loop. Who leads is found once, before. The pointer is counted on its low word and stops
-at the last slot, in one instruction; the sum holds the tag and is its own state; an end reads one clock and not two.
+What a record costs in a loop decides its shape. A store stands under a predicate, not under an `if`: Triton
+moves those to the end of a pipelined loop. Who leads is found once, before. The pointer is counted on its low
+word and stops at the last slot, in one instruction; the sum holds the tag and is its own state; an end reads
+one clock and not two.
 No annotations from the future here: Triton reads those of an aggregate.
 """
 
@@ -16,7 +17,8 @@ __all__ = ["Profiler", "tid"]
 
 _CLAIM = f"""{{
     .reg .pred leads, has_room;
-    .reg .u32 slots, segments, first, x, y, z, nx, ny, nz, block, blocks, place, low, high, clock, early, late;
+    .reg .u32 slots, segments, first, x, y, z, nx, ny, nz, block, blocks, place, low, high;
+    .reg .u32 clock, early, late;
     .reg .u64 number, segment, time, header;
     setp.ne.u32 leads, $5, 0;
     mov.u64 number, 0;
@@ -80,7 +82,7 @@ _STAMP_END = """
     mov.u32 clock, %clock;
     @leads st.global.v2.u32 [$0], {$1, clock};
 }"""
-# Volatile, and before the clock is read: a warp issues in order, so the clock is read when the value is there.
+# Volatile, and before the clock is read: a warp issues in order, so that the value is there by then.
 _VALUE = """
     mov.b64 {early, late}, $6;
     mov.u32 clock, 0;
@@ -183,7 +185,7 @@ def _store_after(pointer, total, end, leads, value):
 
 @core._aggregate
 class Profiler:
-    """Writes records for one block, or one group of its threads. Each method returns the profiler to go on with."""
+    """Writes records for a block or a group of its threads. Each method returns the profiler to go on with."""
 
     pointer: tl.tensor
     total: tl.tensor

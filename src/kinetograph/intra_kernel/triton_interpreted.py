@@ -113,7 +113,7 @@ def _place_in_grid() -> tuple[int, int]:
 
 
 def _number(value: Any) -> Any:
-    """A scalar of the interpreter, a constexpr or a number of Python, as the last; None for a tensor of more."""
+    """A scalar of the interpreter, a constexpr or a number, as one of Python; None for a larger tensor."""
     value = getattr(value, "value", value)
     if not hasattr(value, "handle"):
         return value

@@ -1,4 +1,4 @@
-"""Kernels with records in them. `RECORDS` of 0 switches the profiler off; less, and the kernel knows of none."""
+"""Kernels with records in them. `RECORDS` of 0 switches the profiler off; with less there is none."""
 
 import triton
 import triton.language as tl
@@ -8,7 +8,17 @@ from kinetograph.intra_kernel.triton import Profiler, tid
 
 @triton.jit
 def matmul(
-    buffer, a, b, c, m, n, k, RECORDS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr
+    buffer,
+    a,
+    b,
+    c,
+    m,
+    n,
+    k,
+    RECORDS: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
 ):
     if RECORDS >= 0:
         profiler = Profiler.create(buffer, 0, 1, is_leader=(tid(0) == 0), ENABLE_PROFILING=RECORDS > 0)

@@ -53,7 +53,9 @@ def positions(instructions: list[str], part: str) -> list[int]:
     return [index for index, instruction in enumerate(instructions) if part in instruction]
 
 
-def compiled(kernel: object, pointers: dict[str, str], constants: dict[str, object], capability: int) -> MachineCode:
+def compiled(
+    kernel: object, pointers: dict[str, str], constants: dict[str, object], capability: int
+) -> MachineCode:
     """`pointers` are the arguments that are no constants, by name; all of them divisible by 16."""
     signature = {**pointers, **dict.fromkeys(constants, "constexpr")}
     attributes = {(index,): [["tt.divisibility", 16]] for index in range(len(pointers))}

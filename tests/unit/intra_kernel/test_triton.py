@@ -1,6 +1,8 @@
-"""The names of the intra-kernel part exist and say that it is not here."""
+"""The names of the guide, and what is said where Triton is missing."""
 
 from __future__ import annotations
+
+from importlib.util import find_spec
 
 import pytest
 
@@ -8,9 +10,15 @@ from kinetograph.errors import NotAvailable
 from kinetograph.intra_kernel import triton
 
 
-def test_importing_a_name_says_what_is_missing() -> None:
-    with pytest.raises(NotAvailable, match="comes with the intra-kernel part"):
+@pytest.mark.skipif(find_spec("triton") is not None, reason="Triton is installed")
+def test_without_triton_its_names_say_what_is_missing() -> None:
+    with pytest.raises(NotAvailable, match="needs Triton"):
         from kinetograph.intra_kernel.triton import Profiler  # noqa: F401
+
+
+def test_names_of_the_host_need_no_triton() -> None:
+    for name in set(triton.__all__) - {"Profiler", "tid"}:
+        assert callable(getattr(triton, name))
 
 
 def test_other_names_are_missing_in_the_usual_way() -> None:

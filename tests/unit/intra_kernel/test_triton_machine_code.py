@@ -1,4 +1,4 @@
-"""What records cost in machine code, and where they stand in it. No GPU is needed: Triton brings the compiler."""
+"""What records cost in machine code, and where they stand in it. Triton brings the compiler: no GPU here."""
 
 from functools import cache
 
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("triton")
 
-from kernels import copy, matmul, waiting  # noqa: E402
-from machine_code import MachineCode, compiled, opcodes, positions  # noqa: E402
+from kernels import copy, matmul, waiting
+from machine_code import MachineCode, compiled, opcodes, positions
 
 NOT_THERE, OFF = -1, 0
 HALF = dict.fromkeys("abc", "*fp16")
@@ -39,14 +39,16 @@ def test_a_profiler_that_is_off_leaves_the_machine_code_as_it_was(capability: in
 
 @pytest.mark.parametrize("capability", [80, 90])
 @pytest.mark.parametrize("records", [2, 4])
-def test_a_record_in_a_pipelined_loop_costs_four_and_a_half_instructions(records: int, capability: int) -> None:
+def test_a_record_in_a_pipelined_loop_costs_four_and_a_half_instructions(
+    records: int, capability: int
+) -> None:
     plain, profiled = matmul_code(NOT_THERE, capability), matmul_code(records, capability)
     assert len(profiled.loop) - len(plain.loop) <= 4.5 * records
 
 
 @pytest.mark.parametrize("records", [2, 4])
 def test_of_a_pair_of_records_nine_instructions_are_its_own(records: int) -> None:
-    """The compiler moves registers about as it likes, with or without us; this is what does not depend on it."""
+    """The compiler moves registers about as it likes, with or without us; this does not depend on it."""
     more = opcodes(matmul_code(records, 90).loop) - opcodes(matmul_code(NOT_THERE, 90).loop)
     pairs = records // 2
     own = {"CS2R": 1, "CS2R.32": 2, "STG.E.128": 1, "STG.E.64": 1, "VIADD": 2, "VIADDMNMX.U32": 2}

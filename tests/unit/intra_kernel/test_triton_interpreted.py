@@ -1,0 +1,58 @@
+"""Kernels with records run on the CPU, in Triton's interpreter, and leave a trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kinetograph as kg
+
+pytest.importorskip("triton")
+pytest.importorskip("torch")
+
+PROGRAM = Path(__file__).with_name("interpreted_copy.py")
+
+
+def run_copy(path: Path, slots_per_segment: int = 32) -> None:
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    command = [sys.executable, str(PROGRAM), str(path), str(slots_per_segment)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_copy_kernel_leaves_a_trace_each_time_it_is_exported(tmp_path: Path) -> None:
+    run_copy(tmp_path / "copy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "copy.1.perfetto-trace",
+        "copy.perfetto-trace",
+    ]
+    for path in tmp_path.iterdir():
+        trace = kg.load(path)
+        assert [track.name for track in trace.tracks if "block" in track.name] == [
+            "block 0",
+            "block 1",
+            "block 2",
+        ]
+        assert [event.name for event in trace.events] == ["non-perfect", "task 2", "task 3"] * 3
+        assert not trace.notes
+
+
+def test_ranges_hold_their_marks_and_payloads(tmp_path: Path) -> None:
+    run_copy(tmp_path / "copy.json")
+    events = list(kg.load(tmp_path / "copy.1.json").events)
+    for block, (whole, arrived, scaled) in enumerate(zip(*[iter(events)] * 3, strict=True)):
+        assert whole.start_ns <= arrived.start_ns <= scaled.start_ns <= whole.end_ns
+        assert whole.category == "intra_kernel"
+        assert whole.args["block"] == block
+        assert whole.args["end_payload"] == 0.5
+        assert scaled.args["payload"] == block
+
+
+def test_what_finds_no_room_is_told_and_written_nowhere_else(tmp_path: Path) -> None:
+    run_copy(tmp_path / "copy.json", slots_per_segment=8)  # room for five of seven slots
+    [note] = [note for note in kg.load(tmp_path / "copy.json").notes if note.kind == "dropped"]
+    assert note.text.startswith("about 9 records found no slot, in 3 full segments")
