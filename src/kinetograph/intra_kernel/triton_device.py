@@ -169,7 +169,7 @@ def _store_value(pointer, total, end, leads, value):
     if value.dtype.is_floating():
         kind: tl.constexpr = 2
     else:
-        kind: tl.constexpr = 1
+        kind: tl.constexpr = 1  # type: ignore[no-redef]
     return _store(pointer, total, end, leads, 3, kind, _bits(value).to(tl.int64))
 
 
@@ -185,7 +185,7 @@ def _store_after(pointer, total, end, leads, value):
 
 @core._aggregate
 class Profiler:
-    """Writes records for a block or a group of its threads. Each method returns the profiler to go on with."""
+    """Writes records for a block or some of its threads. Each method returns the profiler to go on with."""
 
     pointer: tl.tensor
     total: tl.tensor
