@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
 TORCH_VENV ?= .venv-torch
+TRITON_VENV ?= .venv-triton
 ASAN_VENV ?= .venv-asan
 JOBS ?= 2
 FUZZ_SECONDS ?= 60
@@ -27,7 +28,7 @@ SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help build demo test pytest torch-test native-test asan asan-python tsan fuzz cupti-versions gpu-test bench bench-smoke run-bench gpu-bench check stubs reference format clean
+.PHONY: help build demo test pytest torch-test triton-test native-test asan asan-python tsan fuzz cupti-versions gpu-test bench bench-smoke run-bench gpu-bench check stubs reference format clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -45,10 +46,14 @@ test: native-test ## all tests
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
-torch-test: ## our names and numbers against PyTorch's own, and Triton's kernels (installs both into TORCH_VENV)
-	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch $(TORCH_VENV)/.group-triton
+torch-test: ## our names and numbers against PyTorch's own (installs torch into TORCH_VENV)
+	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch
 	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS="tests/unit/test_torch_names.py tests/unit/test_torch_averages.py \
-	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/unit/intra_kernel tests/test_docs.py"
+	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/test_docs.py"
+
+triton-test: ## records inside Triton's kernels (installs Triton and torch into TRITON_VENV)
+	$(MAKE) VENV=$(TRITON_VENV) $(TRITON_VENV)/.group-triton $(TRITON_VENV)/.group-torch
+	$(MAKE) VENV=$(TRITON_VENV) pytest PYTEST_ARGS="tests/unit/intra_kernel tests/test_docs.py"
 
 native-test: $(VENV)/.group-build ## the native tests alone
 	$(call build_native,native)

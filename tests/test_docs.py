@@ -22,7 +22,7 @@ def python_of(page: Path) -> str:
 
 
 def missing_for(page: Path) -> list[str]:
-    """What a page imports that is there in `make torch-test` only."""
+    """What a page imports that is there in `make torch-test` or `make triton-test` only."""
     imports = python_of(page)
     return [name for name in ("torch", "triton") if f"import {name}\n" in imports and find_spec(name) is None]
 

@@ -1,16 +1,21 @@
 #include "bind/agent.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "base/quiet_thread.h"
 #include "bind/gil.h"
 #include "bind/os_errors.h"
 #include "format/json_text.h"
+#include "record/recorder.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -64,6 +69,25 @@ std::chrono::nanoseconds nanoseconds(int64_t count) {
     return std::chrono::nanoseconds(count);
 }
 
+// A thread that is woken runs once there is a core for it, which takes longer than processes of many hosts
+// may be apart.
+constexpr std::chrono::milliseconds most_wake_latency(50);
+
+// Records from a little before the right time on, whether or not the program holds the GIL. What wakes the
+// capture before that is given, and else the wall time that the trace shall begin at: the right one, or now.
+std::pair<uint32_t, int64_t> resume_in_capture(int64_t wait_ns, uint64_t session) {
+    return without_gil([&](Agent& agent) -> std::pair<uint32_t, int64_t> {
+        const auto begin = Agent::Clock::now() + nanoseconds(wait_ns);
+        const auto awake = begin - most_wake_latency;
+        uint32_t why = 0;
+        while (why == 0 && Agent::Clock::now() < awake)
+            why = agent.wait(awake - Agent::Clock::now()) & ~uint32_t(agent::wake_poked);
+        if (why != 0 || !record::Recorder::instance().resume(session)) return {why, 0};
+        const auto early = std::max(Agent::Clock::duration(0), begin - Agent::Clock::now());
+        return {0, base::read_clock_ns(CLOCK_REALTIME) + std::chrono::nanoseconds(early).count()};
+    });
+}
+
 }  // namespace
 
 void bind_agent(nb::module_& module) {
@@ -90,6 +114,7 @@ void bind_agent(nb::module_& module) {
             return without_gil([&](Agent& agent) { return agent.wait(nanoseconds(most_ns)); });
         },
         "most_ns"_a);
+    module.def("resume_in_capture", &resume_in_capture, "wait_ns"_a, "session"_a);
     module.def("poke_capture", [] { Agent::instance().poke(); });
     module.def(
         "end_capture", [](std::string_view last_answer) { Agent::instance().end_capture(last_answer); },

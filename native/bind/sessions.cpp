@@ -13,6 +13,7 @@
 #include "collect/python_names/origins.h"
 #include "format/json_check.h"
 #include "record/recorder.h"
+#include "trace/begin_at.h"
 #include "trace/builder.h"
 #include "trace/call_depth.h"
 
@@ -48,7 +49,8 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
                         bool stacks, bool samples, bool device_work, bool device_waits, bool device_memory,
                         bool whole_graphs, bool timed_scopes, bool functions, bool garbage, bool objects,
                         bool c_calls, bool call_lines, int64_t min_call_ns, uint32_t max_depth,
-                        std::vector<std::string> include, std::vector<std::string> exclude) {
+                        std::vector<std::string> include, std::vector<std::string> exclude,
+                        int64_t begin_ns) {
     trace::BuildOptions options;
     options.calls = {.functions = functions,
                      .garbage = garbage,
@@ -75,6 +77,7 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
     trace::Trace trace = [&] {
         const WithoutGil unlocked;
         record::Recording recording = Recorder::instance().stop(id);
+        trace::begin_at(recording, begin_ns);
         const trace::DepthLimit limit = trace::depth_limit(max_depth, recording);
         trace::Trace built = trace::build_trace(std::move(recording), options);
         trace::limit_call_depth(built, limit);
@@ -149,16 +152,16 @@ void bind_sessions(nb::module_& module) {
         "device_work"_a = true, "device_waits"_a = true, "device_memory"_a = true, "whole_graphs"_a = false,
         "timed_scopes"_a = true, "functions"_a = true, "garbage"_a = true, "objects"_a = true,
         "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX,
-        "include"_a = nb::list(), "exclude"_a = nb::list(),
-        nb::sig(
-            "def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
-            "input_shapes: bool = True, flops: bool = True, stacks: bool = True, samples: bool = True, "
-            "device_work: bool = True, "
-            "device_waits: bool = True, device_memory: bool = True, whole_graphs: bool = False, "
-            "timed_scopes: bool = True, functions: "
-            "bool = True, garbage: bool = True, objects: bool = True, "
-            "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
-            "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...) -> Trace"));
+        "include"_a = nb::list(), "exclude"_a = nb::list(), "begin_ns"_a = 0,
+        nb::sig("def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
+                "input_shapes: bool = True, flops: bool = True, stacks: bool = True, samples: bool = True, "
+                "device_work: bool = True, "
+                "device_waits: bool = True, device_memory: bool = True, whole_graphs: bool = False, "
+                "timed_scopes: bool = True, functions: "
+                "bool = True, garbage: bool = True, objects: bool = True, "
+                "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
+                "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ..., "
+                "begin_ns: int = 0) -> Trace"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);

@@ -6,13 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agents import STEPPING, Agents, Peer, own_agents, wait_until
 
 import kinetograph as kg
+from agents import STEPPING, Agents, Peer, own_agents, wait_until
 
 WAITING = "import sys; sys.stdin.read()"
 
@@ -368,6 +369,7 @@ def test_another_user_is_let_go_even_through_an_open_door(agents: Agents) -> Non
 def test_a_client_of_the_programs_own_is_called_as_kineto_does(agents: Agents) -> None:
     registering = """
 import sys
+import time
 import kinetograph as kg
 
 class Client:
@@ -397,6 +399,7 @@ sys.stdin.read()
 def test_what_a_client_raises_is_the_answer_and_the_process_goes_on(agents: Agents) -> None:
     failing = """
 import sys
+import time
 import kinetograph as kg
 
 class Client(kg.ondemand.Client):
@@ -534,3 +537,37 @@ def test_without_a_ring_there_is_nothing_to_dump(agents: Agents) -> None:
     refused = agents.peer(program.pid).captured(ring_dump=True)
     assert (refused["answer"], refused["reason"]) == ("refused", "this process keeps no ring")
     assert "KINETOGRAPH_AGENT_RING" in refused["hint"]
+
+
+def test_a_capture_begins_on_time_while_the_program_holds_the_gil(agents: Agents) -> None:
+    """Until that is so, processes of many hosts cannot begin together."""
+    code = """
+import ctypes, sys, time
+sys.stdin.readline()
+ctypes.PyDLL(None).usleep(3_000_000)  # which holds the GIL
+print(time.time_ns(), flush=True)
+sys.stdin.readline()
+"""
+    program = agents.start(code)
+    peer = agents.peer(program.pid)
+    start_ns = time.time_ns() + 2_500_000_000
+    peer.say(b"C", start_time_ns=start_ns, duration_ns=1_000_000)
+    wait_until(lambda: bool(list(agents.captures.glob("*.kgsession"))))  # it is ready
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write("go\n")
+    program.stdin.flush()
+    begun_ns = peer.hear_until("started")["start_ns"]
+    released_ns = int(program.stdout.readline())
+    assert start_ns <= begun_ns < released_ns
+    assert peer.hear_until("finished")["path"]
+
+
+def test_a_capture_at_a_wall_time_has_nothing_from_before(agents: Agents) -> None:
+    peer = agents.peer(agents.start(STEPPING).pid)
+    start_ns = time.time_ns() + 1_500_000_000
+    finished = peer.captured(start_time_ns=start_ns, duration_ns=50_000_000)
+    work = [event for event in kg.load(finished["path"]).events if event.name == "work"]
+    assert min(event.start_ns for event in work) >= start_ns
+    # What was open at that time is there, from then on.
+    assert min(event.start_ns for event in work) < start_ns + 100_000_000

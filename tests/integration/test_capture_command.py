@@ -9,10 +9,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
-from agents import STEPPING, Agents, own_agents, wait_until
 
 import kinetograph as kg
+from agents import STEPPING, Agents, own_agents, wait_until
 
 ENDINGS = {
     "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -198,3 +199,47 @@ if __name__ == "__main__":
     program.communicate()
     agents.command("ps")
     assert not list(agents.sockets.iterdir())
+
+
+@pytest.mark.slow
+def test_two_hundred_agents_are_listed(agents: Agents) -> None:
+    code = """
+import os, signal, sys
+for _ in range(199):
+    if os.fork() == 0:
+        signal.pause()
+print("forked", flush=True)
+sys.stdin.read()
+os.killpg(0, signal.SIGKILL)
+"""
+    program = agents.start("import os; os.setpgid(0, 0)\n" + code)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "forked\n"
+    wait_until(lambda: len(list(agents.sockets.iterdir())) == 200)
+    rows = [json.loads(line) for line in agents.command("ps", "--json").stdout.splitlines()]
+    assert [row["state"] for row in rows] == ["idle"] * 200
+    program.communicate()
+
+
+@pytest.mark.slow
+def test_a_thousand_captures_in_a_row_leave_nothing(agents: Agents) -> None:
+    process = psutil.Process(agents.start(STEPPING).pid)
+    peer = agents.peer(process.pid)
+
+    def capture(times: int) -> int:
+        """Gives the memory of the program afterwards."""
+        for _ in range(times):
+            Path(peer.captured(duration_ns=1_000_000)["path"]).unlink()
+        return int(process.memory_info().rss)
+
+    threads = process.num_threads()
+    capture(10)
+    descriptors = process.num_fds()
+    after_a_tenth = capture(90)
+    after_all = capture(900)
+    assert after_all < after_a_tenth * 1.1
+    # That of the capture answers before it ends.
+    wait_until(lambda: process.num_threads() == threads)
+    assert process.num_fds() == descriptors
+    assert not list(agents.captures.iterdir())
+    peer.close()

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -227,6 +229,25 @@ TEST(sessions_that_overlap_each_get_their_own_window) {
     CHECK(count(outer.stop(), Category::kernel) == 3);
 }
 
+TEST(calls_between_the_last_flush_and_the_end_are_not_left_for_the_next_session) {
+    const auto records_of_session = [](bool launches_late) {
+        const uint64_t before = collect::cuda_status().records;
+        const uint64_t use = collect::start_cuda({});
+        record::SessionOptions options;
+        options.all_threads = true;
+        const record::SessionId id = record::Recorder::instance().start(options);
+        collect::flush_cuda(true);
+        record::Recorder::instance().stop(id);
+        const uint64_t records = collect::cuda_status().records - before;
+        if (launches_late) cuda().launch("late");
+        collect::stop_cuda(use);
+        return records;
+    };
+    cuda();
+    const uint64_t usual = records_of_session(true);
+    CHECK(records_of_session(false) == usual);
+}
+
 TEST(another_tool_that_uses_cupti_is_left_alone_and_noted) {
     cuda().launch("lets go of what earlier tests left");
     cuda().fail("cuptiSubscribe", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
@@ -277,6 +298,23 @@ TEST(what_cupti_refuses_to_record_is_named) {
     cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", 0u);
     CHECK(has_note(trace, "does not record some of what sessions ask for: sets"));
     CHECK(count(trace, Category::kernel) == 1);
+}
+
+TEST(a_cupti_that_records_no_calls_of_the_driver_was_not_taken_over) {
+    cuda().launch("lets go of what earlier tests left");
+    cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER));
+    CudaSession session;
+    std::atomic<bool> is_over{false};
+    std::atomic<int> launches{0};
+    std::thread other([&] {  // so that CUPTI has a buffer of ours at the end, too
+        for (; !is_over; ++launches) cuda().launch("k");
+    });
+    while (launches == 0) std::this_thread::yield();
+    const Trace trace = session.stop();
+    is_over = true;
+    other.join();
+    cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", 0u);
+    CHECK(!has_note(trace, "took CUPTI over"));
 }
 
 TEST(a_tool_that_takes_over_and_reads_nothing_costs_nothing) {
@@ -334,6 +372,21 @@ TEST(for_a_session_that_survives_a_crash_records_come_without_being_asked_for) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     CHECK(collect::cuda_status().records != before);
     CHECK(count(session.stop(), Category::kernel) == 1);
+}
+
+TEST(for_such_a_session_cupti_is_asked_once_in_a_while_however_many_calls_there_are) {
+    collect::CudaOptions options;
+    options.crash_safe = true;
+    CudaSession session(options);
+    const auto begin = std::chrono::steady_clock::now();
+    const int before = cuda().number("fake_flushes");
+    const uint64_t records_before = collect::cuda_status().records;
+    while (collect::cuda_status().records < records_before + 20'000) cuda().launch("k");
+    const int flushes = cuda().number("fake_flushes") - before;
+    const auto seconds =
+        std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count();
+    CHECK(flushes <= seconds + 1);  // the first may be that of the start
+    session.stop();
 }
 
 TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {

@@ -89,7 +89,8 @@ void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_Callback
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
     auto& attachment = *static_cast<Attachment*>(self);
     const bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
-    if (call.callbackSite != CUPTI_API_EXIT) return attachment.calls_.begin(is_driver, call.correlationId);
+    if (call.callbackSite != CUPTI_API_EXIT)
+        return attachment.calls_.begin(is_driver, callback, call.correlationId);
     attachment.calls_.end(is_driver, callback, call.correlationId);
     attachment.see_capture(domain, callback, call);
     if (attachment.is_leaving_.load(std::memory_order_relaxed)) attachment.let_go();
@@ -175,6 +176,7 @@ std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& c
     if (result != CUPTI_SUCCESS) return "CUPTI records no kernels: " + describe(cupti_, result);
     calls.watch(cupti_, subscriber_);
     watch_captures();
+    calls_.take_dropped();  // of an earlier session
     calls_.switch_on();
     return {};
 }
@@ -240,8 +242,8 @@ bool Attachment::flush(bool all) {
     return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
 }
 
-void Attachment::record_driver(bool on) const {
-    (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER);
+bool Attachment::record_driver(bool on) const {
+    return (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER) == CUPTI_SUCCESS;
 }
 
 // ---- leaving

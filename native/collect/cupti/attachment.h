@@ -37,8 +37,9 @@ public:
 
     // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.
     bool flush(bool all);
-    // By records of what we call ourselves it is seen whether records still come to us.
-    void record_driver(bool on) const;
+    // By records of what we call ourselves it is seen whether records still come to us. False when CUPTI
+    // refuses.
+    bool record_driver(bool on) const;
     // Whoever registers callbacks gets the records, and those before it are not told.
     void take_callbacks_back();
     // Everything off. CUPTI is let go of when the program next returns from a call, where that is safe: until

@@ -19,9 +19,10 @@ bool is_on(uint32_t life) {
 }  // namespace
 
 struct CallLog::OpenCall {
-    uint64_t start;
-    uint32_t correlation;
     bool is_driver;
+    uint32_t callback;
+    uint32_t correlation;
+    uint64_t start = 0;
 };
 
 struct CallLog::Thread {
@@ -36,22 +37,41 @@ struct CallLog::Thread {
     std::unique_ptr<Chunk> chunk;
 };
 
+// Without a destructor: those of the program's own thread_locals may run behind ours, and call CUDA.
+struct CallLog::Known {
+    const CallLog* log = nullptr;
+    Thread* thread = nullptr;
+    bool has_ended = false;
+};
+
 struct CallLog::ThisThread {
-    CallLog* log = nullptr;
-    std::shared_ptr<Thread> thread;
+    explicit ThisThread(Known& known) : known(known) {}
     ~ThisThread() {
+        known = {nullptr, nullptr, true};
         // In a forked child the locks are as another thread of the parent may have left them.
         if (log && getpid() == log->process_) log->leave(thread);
     }
+
+    Known& known;
+    CallLog* log = nullptr;
+    std::shared_ptr<Thread> thread;
 };
 
-CallLog::CallLog(Buffers& buffers) : buffers_(buffers), process_(getpid()) {}
+CallLog::CallLog(Buffers& buffers) : buffers_(buffers), process_(getpid()) {
+    filled_.reserve(most_chunks);  // so that chunks move without failing, also where a thread ends
+    empty_.reserve(most_chunks);
+}
 CallLog::~CallLog() = default;
 
-CallLog::Thread& CallLog::this_thread() {
-    thread_local ThisThread mine;
-    if (mine.log == this) [[likely]]
-        return *mine.thread;
+CallLog::Thread* CallLog::this_thread() {
+    static constinit thread_local Known known;
+    if (known.log == this) [[likely]]
+        return known.thread;
+    return known.has_ended ? nullptr : enter(known);
+}
+
+CallLog::Thread* CallLog::enter(Known& known) {
+    thread_local ThisThread mine(known);
     auto thread = std::make_shared<Thread>();
     {
         std::lock_guard lock(threads_mutex_);
@@ -59,7 +79,8 @@ CallLog::Thread& CallLog::this_thread() {
     }
     mine.log = this;
     mine.thread = std::move(thread);
-    return *mine.thread;
+    known = {this, mine.thread.get(), false};
+    return known.thread;
 }
 
 void CallLog::switch_on() {
@@ -70,19 +91,26 @@ void CallLog::switch_off() {
     if (is_on(life_.load(std::memory_order_relaxed))) life_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void CallLog::begin(bool is_driver, uint32_t correlation) noexcept {
+void CallLog::begin(bool is_driver, uint32_t callback, uint32_t correlation) noexcept {
     const uint32_t life = life_.load(std::memory_order_relaxed);
     if (!is_on(life)) return;
     try {
-        Thread& thread = this_thread();
-        if (std::exchange(thread.life, life) != life) thread.depth = 0;
-        // The runtime's calls are made of the driver's, under the same number: those are not told again.
-        const bool is_part = thread.depth != 0 && thread.open[thread.depth - 1].correlation == correlation;
-        if (is_part || thread.depth == most_open) return;
-        thread.open[thread.depth++] = {base::ticks(), correlation, is_driver};
+        if (Thread* thread = this_thread())
+            open(*thread, life, {is_driver, callback, correlation});
+        else
+            drop();
     } catch (...) {
-        dropped_.fetch_add(1, std::memory_order_relaxed);
+        drop();
     }
+}
+
+void CallLog::open(Thread& thread, uint32_t life, OpenCall call) {
+    if (std::exchange(thread.life, life) != life) thread.depth = 0;
+    // The runtime's calls are made of the driver's, under the same number: those are not told again.
+    if (thread.depth != 0 && thread.open[thread.depth - 1].correlation == call.correlation) return;
+    if (thread.depth == most_open) return drop();
+    call.start = base::ticks();
+    thread.open[thread.depth++] = call;
 }
 
 void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexcept {
@@ -90,20 +118,22 @@ void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexc
     const uint32_t life = life_.load(std::memory_order_relaxed);
     if (!is_on(life)) return;
     try {
-        Thread& thread = this_thread();
-        if (thread.life != life) return;
-        const OpenCall* open = close(thread, is_driver, correlation);
-        if (open) add(thread, {open->start, now, callback, correlation, thread.tid, is_driver, {}, {}});
+        Thread* thread = this_thread();
+        if (!thread || thread->life != life) return;
+        const OpenCall* open = close(*thread, {is_driver, callback, correlation});
+        if (open) add(*thread, {open->start, now, callback, correlation, thread->tid, is_driver, {}, {}});
     } catch (...) {
-        dropped_.fetch_add(1, std::memory_order_relaxed);
+        drop();
     }
 }
 
 // Above it are those whose end was not seen.
-const CallLog::OpenCall* CallLog::close(Thread& thread, bool is_driver, uint32_t correlation) {
+const CallLog::OpenCall* CallLog::close(Thread& thread, const OpenCall& call) {
     for (size_t at = thread.depth; at-- > 0;) {
         const OpenCall& open = thread.open[at];
-        if (open.correlation != correlation || open.is_driver != is_driver) continue;
+        if (open.correlation != call.correlation || open.is_driver != call.is_driver ||
+            open.callback != call.callback)
+            continue;
         thread.depth = at;
         return &open;
     }
@@ -116,21 +146,18 @@ void CallLog::add(Thread& thread, LoggedCall call) {
         if (call.has_id[whose]) call.ids[whose] = thread.ids[whose].back();
     }
     std::lock_guard lock(thread.mutex);
-    if (!thread.chunk && !(thread.chunk = empty_chunk())) {
-        dropped_.fetch_add(1, std::memory_order_relaxed);
-        return;
-    }
+    if (!thread.chunk && !(thread.chunk = empty_chunk())) return drop();
     thread.chunk->calls[thread.chunk->count++] = call;
     if (thread.chunk->count == calls_per_chunk) queue(std::move(thread.chunk));
 }
 
 void CallLog::push(ExternalId whose, uint64_t id) {
-    this_thread().ids[size_t(whose)].push_back(id);
+    if (Thread* thread = this_thread()) thread->ids[size_t(whose)].push_back(id);
 }
 
 void CallLog::pop(ExternalId whose) {
-    std::vector<uint64_t>& ids = this_thread().ids[size_t(whose)];
-    if (!ids.empty()) ids.pop_back();
+    Thread* thread = this_thread();
+    if (thread && !thread->ids[size_t(whose)].empty()) thread->ids[size_t(whose)].pop_back();
 }
 
 void CallLog::hand_over() {
@@ -167,6 +194,7 @@ void CallLog::queue(std::unique_ptr<Chunk> chunk) {
     {
         std::lock_guard lock(chunks_mutex_);
         filled_.push_back(std::move(chunk));
+        ++queued_;
     }
     buffers_.wake();
 }
@@ -181,8 +209,17 @@ std::unique_ptr<CallLog::Chunk> CallLog::take() {
 
 void CallLog::give_back(std::unique_ptr<Chunk> chunk) {
     chunk->count = 0;
-    std::lock_guard lock(chunks_mutex_);
-    empty_.push_back(std::move(chunk));
+    {
+        std::lock_guard lock(chunks_mutex_);
+        empty_.push_back(std::move(chunk));
+        ++given_back_;
+    }
+    decoded_.notify_all();
+}
+
+void CallLog::wait_until_decoded() {
+    std::unique_lock lock(chunks_mutex_);
+    decoded_.wait(lock, [this, wanted = queued_] { return given_back_ >= wanted; });
 }
 
 }  // namespace kinetograph::collect::cupti

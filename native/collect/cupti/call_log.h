@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,7 @@ public:
     void switch_off();
 
     // In threads of the program, under CUPTI's locks.
-    void begin(bool is_driver, uint32_t correlation) noexcept;
+    void begin(bool is_driver, uint32_t callback, uint32_t correlation) noexcept;
     void end(bool is_driver, uint32_t callback, uint32_t correlation) noexcept;
 
     // For the calls of this thread from now on. `pop` without a `push` does nothing.
@@ -60,16 +61,23 @@ public:
     // The oldest chunk, or none. Give it back: it is used again.
     std::unique_ptr<Chunk> take();
     void give_back(std::unique_ptr<Chunk> chunk);
+    // Until every chunk that can be taken by now has been taken and given back.
+    void wait_until_decoded();
     // Calls that there was no room for, since the last time this was asked.
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
 
 private:
     struct OpenCall;
     struct Thread;
+    struct Known;
     struct ThisThread;
-    Thread& this_thread();
-    static const OpenCall* close(Thread& thread, bool is_driver, uint32_t correlation);
+    // nullptr while a thread ends, when it has left already.
+    Thread* this_thread();
+    Thread* enter(Known& known);
+    void open(Thread& thread, uint32_t life, OpenCall call);
+    static const OpenCall* close(Thread& thread, const OpenCall& call);
     void add(Thread& thread, LoggedCall call);
+    void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
     std::unique_ptr<Chunk> empty_chunk();
     void queue(std::unique_ptr<Chunk> chunk);
     void leave(const std::shared_ptr<Thread>& thread);
@@ -82,8 +90,10 @@ private:
     std::mutex threads_mutex_;
     std::vector<std::shared_ptr<Thread>> threads_;
     std::mutex chunks_mutex_;
+    std::condition_variable decoded_;
     std::vector<std::unique_ptr<Chunk>> filled_, empty_;
     size_t chunks_ = 0;
+    uint64_t queued_ = 0, given_back_ = 0;  // so many, in the same order
 };
 
 }  // namespace kinetograph::collect::cupti

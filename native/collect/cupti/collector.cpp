@@ -36,7 +36,8 @@ constexpr std::string_view taken_over =
     "and perhaps before, is not here";
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view dropped_calls =
-    "calls into CUDA were made faster than they could be read, and are not here";
+    "calls into CUDA were made faster than they could be read, or by threads that were ending, "
+    "and are not here";
 constexpr std::string_view still_running =
     "pieces of GPU work were launched by other threads while this session ended, and are not here";
 constexpr std::string_view not_waited =
@@ -55,6 +56,8 @@ public:
     void flush(bool may_wait);
     void stop(uint64_t use);
     CallLog& calls() { return calls_; }
+    // In a forked child, where CUPTI may still call back. Takes no lock.
+    void leave_to_parent() { calls_.switch_off(); }
     MetricAnswer open_sampling(const SamplingOptions& options);
     void with_sampling(void (SamplingSession::*step)());
     void close_sampling();
@@ -75,7 +78,7 @@ private:
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
     std::string refused_kinds();
-    bool is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before, bool flushed);
+    bool is_taken_over(bool waited, bool is_witness_lost, bool flushed);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
     std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
@@ -203,8 +206,9 @@ void CudaCollector::flush(bool may_wait) {
 void CudaCollector::flush_attached(bool may_wait) {
     const uint64_t before = decoder_->synchronizations();
     cupti::Waiting waiting{false, 0};
+    bool has_witness = false;
     if (may_wait && !attachment_->is_capturing()) {
-        attachment_->record_driver(true);
+        has_witness = attachment_->record_driver(true);
         waiting = cupti::wait_for_devices(*driver_);
         attachment_->record_driver(false);
     }
@@ -212,9 +216,12 @@ void CudaCollector::flush_attached(bool may_wait) {
     if (waited) attachment_->take_callbacks_back();
     const bool flushed = attachment_->flush(waited);
     calls_.hand_over();
+    calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
-    if (!is_taken_over(waiting, before, flushed)) return;
+    const bool is_witness_lost =
+        has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
+    if (!is_taken_over(waited, is_witness_lost, flushed)) return;
     sampling_.reset();  // before CUPTI is let go of
     {
         std::lock_guard lock(mutex_);
@@ -227,13 +234,10 @@ void CudaCollector::flush_attached(bool may_wait) {
 
 // Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
 // own, at least that of our waiting, unless it has already been given ours.
-bool CudaCollector::is_taken_over(const cupti::Waiting& waiting, uint64_t synchronizations_before,
-                                  bool flushed) {
+bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost, bool flushed) {
     if (!flushed) return true;
-    if (!waiting.is_done) return false;
-    return buffers_.take_foreign() ||
-           (waiting.contexts != 0 && decoder_->synchronizations() == synchronizations_before &&
-            buffers_.outstanding() != 0);
+    if (!waited) return false;
+    return buffers_.take_foreign() || (is_witness_lost && buffers_.outstanding() != 0);
 }
 
 void CudaCollector::tell_how_it_went(bool waited) {
@@ -267,6 +271,7 @@ void CudaCollector::stop(uint64_t use) {
         if (state_ == CudaState::attached) attachment_->detach();
         state_ = CudaState::off;
     }
+    calls_.hand_over();  // calls that came behind the last flush are nobody's, and not the next session's
     if (!thread_) return;
     thread_->stop();
     thread_.reset();
@@ -325,7 +330,10 @@ void prepare_cuda() {
         record::Recorder::instance();  // its handlers first, so that ours run before them at a fork
         collector = new CudaCollector;
         base::on_fork([] { collector->mutex().lock(); }, [] { collector->mutex().unlock(); },
-                      [] { collector = new CudaCollector; });
+                      [] {
+                          collector->leave_to_parent();
+                          collector = new CudaCollector;
+                      });
     });
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <chrono>
+
 #include "base/quiet_thread.h"
 #include "collect/cupti/decoder.h"
 #include "record/recorder.h"
@@ -9,6 +12,13 @@ namespace {
 constexpr std::string_view not_understood =
     "buffers of CUPTI held records of an unknown kind; what stood behind those is lost";
 
+using Clock = std::chrono::steady_clock;
+
+int milliseconds_until(Clock::time_point then) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(then - Clock::now());
+    return int(std::max<int64_t>(left.count(), 0));
+}
+
 }  // namespace
 
 DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around)
@@ -19,10 +29,10 @@ DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int
 
 void DecoderThread::run() {
     record::Recorder::instance().serve_all();
-    int wait_ms = 0;
+    Clock::time_point next_look = Clock::now();
     for (;;) {
         const bool was_stopping = is_stopping_.load(std::memory_order_acquire);
-        const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : wait_ms);
+        const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : milliseconds_until(next_look));
         record::ThreadBuffer* thread = record::recording_thread();
         RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
         decode_calls(decoder, thread);
@@ -35,12 +45,17 @@ void DecoderThread::run() {
             continue;
         }
         if (was_stopping) return;
-        wait_ms = look_around_();
+        // Not whenever we are woken: what is handed over there wakes us again.
+        if (Clock::now() >= next_look) next_look = Clock::now() + std::chrono::milliseconds(look_around_());
     }
 }
 
+// Not without end, although more may come all the time: others wait for what is done next. There are no more
+// chunks than this, and those that come now wake us again.
 void DecoderThread::decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread) {
-    while (std::unique_ptr<CallLog::Chunk> chunk = calls_.take()) {
+    for (size_t i = 0; i < CallLog::most_chunks; ++i) {
+        std::unique_ptr<CallLog::Chunk> chunk = calls_.take();
+        if (!chunk) return;
         if (thread && decoder) decoder->decode(*thread, *chunk);
         calls_.give_back(std::move(chunk));
     }

@@ -35,7 +35,7 @@ VERBS = {
     "capture": Verb("capture", "Record a window of processes that run."),
     "doctor": Verb("doctor", "Say what is there on this machine, what is not, and why."),
     "build": Verb("build", "Build what records the operators of an installed framework."),
-    "daemon": Verb("later", "Pass capture requests on to processes (not available yet)."),
+    "daemon": Verb("daemon", "Pass capture requests on to processes, of PyTorch and from other hosts."),
 }
 
 

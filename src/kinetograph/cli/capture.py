@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kinetograph.cli.host_options import host_options, taken_access, taken_hosts
 from kinetograph.cli.sizes import DURATION_NS
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
 
 if TYPE_CHECKING:
     from kinetograph.ondemand.capture import Outcome
+    from kinetograph.ondemand.hosts import Host
     from kinetograph.ondemand.processes import AgentProcess
+    from kinetograph.ondemand.request import CaptureRequest
+    from kinetograph.ondemand.visitor import Access
 
 __all__ = ["capture"]
 
 _ALL_FAILED, _SOME_FAILED = 1, 3
+
+
+class _Report(NamedTuple):
+    """Of one host; that of this one has no name."""
+
+    host: str
+    outcomes: Sequence[Outcome]
+    reason: str = ""
+    notes: Sequence[str] = ()
 
 
 @click.command()
@@ -52,6 +66,14 @@ _ALL_FAILED, _SOME_FAILED = 1, 3
     type=click.Path(file_okay=False),
     help="Where traces go; made.",
 )
+@host_options
+@click.option(
+    "--start-in",
+    "lead_ns",
+    type=DURATION_NS,
+    metavar="TIME",
+    help="With hosts: how far ahead the common start lies; 2s, or 8s with processes of PyTorch.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print the paths of the traces, and errors.")
 def capture(**options: Any) -> None:
     """Record a window of processes that run, and bring their traces into a directory.
@@ -60,42 +82,91 @@ def capture(**options: Any) -> None:
     the traces are printed, one a line; what else there is to say goes to stderr. Ctrl-C withdraws the
     request. Of a process that ends in the middle, the trace is what it had recorded.
 
-    The exit status is 0 if every process gave a trace, 3 if only some did, 1 if none.
+    With --hosts, --hosts-file or --slurm the daemons of those hosts are asked (`kinetograph daemon`), all
+    processes begin at the same time, and traces are named by host and rank. A host that fails is told of, and
+    does not keep the others from theirs. `kinetograph merge` makes one trace of them.
+
+    The exit status is 0 if every process and host gave its traces, 3 if only some did, 1 if none.
 
     \b
     Examples:
       kinetograph capture --pid 4711 -o traces
       kinetograph capture --name train.py --steps 10 --with-stack -o traces
       kinetograph capture --job 815 --duration 2s --cuda -o traces
+      kinetograph capture --hosts node1,node2 --name train.py -o traces
+      kinetograph capture --slurm 815 -o traces && kinetograph merge traces -o job.pftrace
     """
-    from kinetograph.cli.progress import progress
-    from kinetograph.ondemand.capture import capture as capture_all
-    from kinetograph.ondemand.request import CaptureRequest
-
-    quiet, directory = options.pop("quiet"), options.pop("directory")
-    found = _chosen(options)
-    if options.pop("cuda"):
-        options["activities"] = options["activities"] or "cpu,cuda"
-    options["activities"] = tuple((options["activities"] or "cpu").upper().split(","))
-    request = CaptureRequest(**options)
-    _make(directory)
-    with progress(quiet) as tell:
-        outcomes = capture_all(found, request, directory, tell)
-    _report(outcomes, quiet)
-    failures = sum(not outcome.has_trace for outcome in outcomes)
-    if failures:
-        sys.exit(_ALL_FAILED if failures == len(outcomes) else _SOME_FAILED)
+    quiet, directory, lead_ns = (options.pop(name) for name in ("quiet", "directory", "lead_ns"))
+    slurm_job = options["slurm"]
+    hosts, access = taken_hosts(options), taken_access(options)
+    choice = _choice(options, slurm_job)
+    request = _request(options)
+    if hosts is None:
+        reports = [_captured_here(choice, request, directory, quiet)]
+    else:
+        reports = _captured_there(hosts, access, choice, request, directory, quiet, lead_ns)
+    for report in reports:
+        _tell_of(report, quiet)
+    status = _status(reports)
+    if status:
+        sys.exit(status)
 
 
-def _chosen(options: dict[str, Any]) -> list[AgentProcess]:
-    from kinetograph.cli.ps import tell_user
-    from kinetograph.ondemand.processes import chosen, processes
-
-    pids, name, job = options.pop("pids"), options.pop("name"), options.pop("job")
-    if not options.pop("all_processes") and not pids and name is None and job is None:
+def _choice(options: dict[str, Any], slurm_job: str | None) -> dict[str, Any]:
+    """What processes have to fit; a job of Slurm means its own."""
+    choice = {name: options.pop(name) for name in ("pids", "name", "job")}
+    choice["job"] = choice["job"] or slurm_job
+    if not options.pop("all_processes") and not choice["pids"] and not choice["name"] and not choice["job"]:
         raise UsageError(
             "which processes?", hint="--pid, --name, --job or --all; `kinetograph ps` lists them"
         )
+    return choice
+
+
+def _request(options: dict[str, Any]) -> CaptureRequest:
+    from kinetograph.ondemand.request import CaptureRequest
+
+    if options.pop("cuda"):
+        options["activities"] = options["activities"] or "cpu,cuda"
+    options["activities"] = tuple((options["activities"] or "cpu").upper().split(","))
+    return CaptureRequest(**options)
+
+
+def _captured_here(choice: dict[str, Any], request: CaptureRequest, directory: str, quiet: bool) -> _Report:
+    from kinetograph.cli.progress import progress
+    from kinetograph.ondemand.capture import capture as capture_all
+
+    found = _chosen(**choice)
+    _make(directory)
+    with progress(quiet) as tell:
+        return _Report("", capture_all(found, request, directory, tell))
+
+
+def _captured_there(
+    hosts: list[Host],
+    access: Access,
+    choice: dict[str, Any],
+    request: CaptureRequest,
+    directory: str,
+    quiet: bool,
+    lead_ns: int | None,
+) -> list[_Report]:
+    from kinetograph.cli.progress import progress
+    from kinetograph.ondemand.many_hosts import capture_on_hosts
+    from kinetograph.ondemand.processes import chosen
+
+    _make(directory)
+    with progress(quiet) as tell:
+        reports = capture_on_hosts(
+            hosts, lambda found: chosen(found, **choice), request, directory, access, tell, lead_ns
+        )
+    return [_Report(str(report.host), report.outcomes, report.reason, report.notes) for report in reports]
+
+
+def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[AgentProcess]:
+    from kinetograph.cli.ps import tell_user
+    from kinetograph.ondemand.processes import chosen, processes
+
     everybody = processes(tell_user)
     missing = [pid for pid in pids if pid not in (process.pid for process in everybody)]
     if missing:
@@ -129,12 +200,26 @@ def _make(directory: str) -> None:
         ) from error
 
 
-def _report(outcomes: list[Outcome], quiet: bool) -> None:
-    for outcome in outcomes:
+def _status(reports: list[_Report]) -> int:
+    """What was hoped for is a trace of every process, and at least one of every host."""
+    given = [outcome.has_trace for report in reports for outcome in report.outcomes]
+    given += [False for report in reports if report.reason]
+    if all(given):
+        return 0
+    return _SOME_FAILED if any(given) else _ALL_FAILED
+
+
+def _tell_of(report: _Report, quiet: bool) -> None:
+    where = f"host {report.host}, " if report.host else ""
+    if report.reason:
+        click.echo(f"kinetograph: host {report.host} was not captured: {report.reason}", err=True)
+    for note in report.notes:
+        click.echo(f"kinetograph: host {report.host}: {note}", err=True)
+    for outcome in report.outcomes:
         if outcome.path is not None:
             click.echo(outcome.path)
         if not quiet or not outcome.has_trace:
-            click.echo(f"kinetograph: {_sentence(outcome)}", err=True)
+            click.echo(f"kinetograph: {where}{_sentence(outcome)}", err=True)
             for note in outcome.notes:
                 click.echo(f"  note: {note}", err=True)
 
@@ -142,10 +227,12 @@ def _report(outcomes: list[Outcome], quiet: bool) -> None:
 def _sentence(outcome: Outcome) -> str:
     from kinetograph.trace.words import counted
 
-    who = f"process {outcome.process.pid}"
+    rank = "" if outcome.process.rank is None else f" (rank {outcome.process.rank})"
+    who = f"process {outcome.process.pid}{rank}"
     because = f": {outcome.reason}" if outcome.reason else ""
     if outcome.has_trace:
-        return f"{who} gave {counted(outcome.events, 'event')}, {outcome.size_bytes:,} bytes{because}"
+        events = "" if outcome.events is None else f"{counted(outcome.events, 'event')}, "
+        return f"{who} gave {events}{outcome.size_bytes:,} bytes{because}"
     if outcome.status == "finished":
         return f"{who} has recorded, and gave no trace"
     return f"{who} was not captured, {outcome.status}{because}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from kinetograph.cli.host_options import host_options, taken_access, taken_hosts
 
 if TYPE_CHECKING:
     from kinetograph.analysis.grid import Grid
@@ -14,47 +16,68 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_AGENT_HINT", "ps", "tell_user"]
 
+_SOME_FAILED = 3
 NO_AGENT_HINT = "set KINETOGRAPH_AGENT=1 where a program is started, or call kg.start_agent() in it"
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for scripts.")
-def ps(as_json: bool) -> None:
+@host_options
+def ps(as_json: bool, **options: Any) -> None:
     """List the processes of this user that have an agent, and so can be captured.
 
-    A silent one is stopped, or has more visitors than it takes. Sockets that dead processes have left are
-    removed.
+    Those of PyTorch are among them where `kinetograph daemon` runs. A silent one is stopped, or has more
+    visitors than it takes. Sockets that dead processes have left are removed. With hosts their daemons are
+    asked; the exit status is 3 if not all have answered.
 
     \b
     Examples:
       KINETOGRAPH_AGENT=1 python train.py &
       kinetograph ps
       kinetograph ps --json | jq .pid
+      kinetograph ps --hosts node1,node2
     """
-    from kinetograph.cli.tables import print_grid
-    from kinetograph.ondemand.processes import processes
+    from kinetograph.ondemand.processes import chosen, processes
 
-    found = processes(tell_user)
+    job = options["slurm"]
+    hosts, access = taken_hosts(options), taken_access(options)
+    if hosts is None:
+        _print(processes(tell_user), as_json, with_hosts=False)
+        return
+    from kinetograph.ondemand.many_hosts import processes_on_hosts
+
+    reports = processes_on_hosts(hosts, access)
+    found = [process for report in reports for process in report.processes]
+    _print(chosen(found, job=job), as_json, with_hosts=True)
+    for report in filter(lambda report: report.reason, reports):
+        tell_user(f"host {report.host}: {report.reason}")
+    if any(report.reason for report in reports):
+        sys.exit(_SOME_FAILED)
+
+
+def _print(found: list[AgentProcess], as_json: bool, *, with_hosts: bool) -> None:
+    from kinetograph.cli.tables import print_grid
+
     if as_json:
         for process in found:
             members = process._asdict()
             del members["path"]
             click.echo(json.dumps(members))
-        return
-    if not found:
+    elif found:
+        print_grid(_grid(found, with_hosts), sys.stdout)
+    else:
         click.echo(f"kinetograph: no process of this user has an agent\nhint: {NO_AGENT_HINT}", err=True)
-        return
-    print_grid(_grid(found), sys.stdout)
 
 
 def tell_user(text: str) -> None:
     click.echo(f"kinetograph: {text}", err=True)
 
 
-def _grid(found: list[AgentProcess]) -> Grid:
+def _grid(found: list[AgentProcess], with_hosts: bool) -> Grid:
     from kinetograph.analysis.grid import Grid, Heading
 
     headings = [
+        *([Heading("HOST", is_text=True)] if with_hosts else []),
         Heading("PID"),
         Heading("USER", is_text=True, rank=4),
         Heading("JOB", is_text=True, rank=2),
@@ -65,6 +88,7 @@ def _grid(found: list[AgentProcess]) -> Grid:
     ]
     rows = [
         [
+            *([process.host] if with_hosts else []),
             str(process.pid),
             process.user,
             process.job or "-",

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, UsageError
-from kinetograph.ondemand.peers import Conversation, connected, talk
+from kinetograph.ondemand.peers import Conversation, Withdrawn, connected, talk
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.wire import CANCEL, CAPTURE, framed
 from kinetograph.session.recover import recover_file
 from kinetograph.trace.formats import require_known_suffix
 
-__all__ = ["Outcome", "capture"]
+__all__ = ["Outcome", "capture", "free_path"]
 
 Tell = Callable[[str], None]
 
@@ -41,9 +41,12 @@ class Outcome(NamedTuple):
     """finished, rescued, refused, failed or cancelled."""
     path: str | None = None
     size_bytes: int = 0
-    events: int = 0
+    events: int | None = None
+    """None where nobody has counted: PyTorch writes files without reading them."""
     reason: str = ""
     notes: Sequence[str] = ()
+    start_ns: int | None = None
+    """Wall time, as the process told it; None for one of PyTorch, which tells nothing."""
 
     @property
     def has_trace(self) -> bool:
@@ -51,11 +54,17 @@ class Outcome(NamedTuple):
 
 
 def capture(
-    processes: Iterable[AgentProcess], request: CaptureRequest, directory: str, tell: Tell
+    processes: Iterable[AgentProcess],
+    request: CaptureRequest,
+    directory: str,
+    tell: Tell,
+    withdrawal: socket | None = None,
 ) -> list[Outcome]:
     """Ask all of them, wait for all, and bring what they recorded into `directory`.
 
-    One that fails does not keep the others from theirs. Ctrl-C withdraws the request, everywhere.
+    One that fails does not keep the others from theirs. Ctrl-C withdraws the request, everywhere, and so does
+    WITHDRAW at `withdrawal`. Where that ends, nobody waits any more: it raises Abandoned, and what was
+    recorded stays with the processes.
     """
     asked: list[_Asking] = []
     unreachable: list[Outcome] = []
@@ -66,7 +75,7 @@ def capture(
         else:
             asked.append(_Asking(process, peer, request, tell))
     try:
-        _talk_or_withdraw(asked)
+        _talk_or_withdraw(asked, withdrawal)
     finally:
         for each in asked:
             each.close()
@@ -81,10 +90,10 @@ def _reached(path: str) -> tuple[socket | None, str]:
         return None, "it does not answer, and has more visitors than it takes: is it stopped?"
 
 
-def _talk_or_withdraw(asked: list[_Asking]) -> None:
+def _talk_or_withdraw(asked: list[_Asking], withdrawal: socket | None) -> None:
     try:
-        talk(asked, most_silence=_MOST_SILENCE)
-    except KeyboardInterrupt:
+        talk(asked, most_silence=_MOST_SILENCE, withdrawal=withdrawal)
+    except (KeyboardInterrupt, Withdrawn):
         for each in asked:
             each.withdraw()
         talk(asked, most_silence=_MOST_SILENCE)
@@ -99,6 +108,7 @@ class _Asking(Conversation):
         self._tell = tell
         self._last: dict[str, Any] = {}
         self._session_file: str | None = None
+        self._start_ns: int | None = None
         self._is_lost = False
         self.send(framed(CAPTURE, request.to_json()))
 
@@ -106,6 +116,8 @@ class _Asking(Conversation):
         kind = answer["answer"]
         if kind == "started":
             self._session_file = answer.get("session_file")
+            start_ns = answer.get("start_ns")
+            self._start_ns = start_ns if isinstance(start_ns, int) else None
         if kind in _LAST:
             self._last = answer
             self.is_over = True
@@ -143,7 +155,7 @@ class _Asking(Conversation):
             _require_own_file(written)
             require_known_suffix(written)
             suffix = os.path.basename(written).partition(".")[2]
-            path = _free_path(directory, self._process, suffix)
+            path = free_path(directory, self._process, suffix)
             shutil.move(written, path)
         except (KinetographError, OSError) as error:
             reason = f"its trace cannot be fetched from {written!r}: {error}"
@@ -153,14 +165,15 @@ class _Asking(Conversation):
             "finished",
             path,
             os.path.getsize(path),
-            int(answer.get("events", 0)),
+            answer["events"] if isinstance(answer.get("events"), int) else None,
             str(answer.get("reason", "")),
             [str(note) for note in answer.get("notes", ())],
+            self._start_ns,
         )
 
     def _rescued(self, session_file: str, directory: str) -> Outcome:
         """Of a process that has ended in the middle, what it had recorded until then."""
-        path = _free_path(directory, self._process, "json.gz")
+        path = free_path(directory, self._process, "json.gz")
         try:
             _require_own_file(session_file)
             _wait_until_free(session_file)
@@ -174,7 +187,8 @@ class _Asking(Conversation):
             os.unlink(session_file)
         notes = [f"{note.kind}: {note.text}" for note in trace.notes]
         reason = "the process ended in the middle of it"
-        return Outcome(self._process, "rescued", path, os.path.getsize(path), len(trace), reason, notes)
+        size_bytes = os.path.getsize(path)
+        return Outcome(self._process, "rescued", path, size_bytes, len(trace), reason, notes, self._start_ns)
 
 
 def _require_own_file(path: str) -> None:
@@ -196,7 +210,7 @@ def _wait_until_free(session_file: str) -> None:
         time.sleep(0.01)
 
 
-def _free_path(directory: str, process: AgentProcess, suffix: str) -> str:
+def free_path(directory: str, process: AgentProcess, suffix: str) -> str:
     """Named by host, rank and pid; nothing that is there is overwritten."""
     rank = "" if process.rank is None else f"-rank{process.rank}"
     # As the process calls it, which may be anything.

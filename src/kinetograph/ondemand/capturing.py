@@ -8,7 +8,7 @@ import time
 from contextlib import AbstractContextManager, ExitStack
 
 from kinetograph import _native
-from kinetograph.errors import KinetographError
+from kinetograph.errors import KinetographError, StateError
 from kinetograph.hints import Any
 from kinetograph.ondemand import ring
 from kinetograph.ondemand.client import Client, current_client, take_signals_of_client
@@ -132,14 +132,31 @@ class Capture:
             step = KinetoStepTracker.current_step()
             if window.wants_warm_up(time.monotonic_ns(), step):
                 self._warm_up(window)
-            self._advance(window, step, between_steps=False)
+            if self._begins_natively(window):
+                why = self._begin_natively(window)
+            else:
+                self._advance(window, step, between_steps=False)
+                why = _native.wait_in_capture(0 if window.is_over else window.quiet_ns(time.monotonic_ns()))
             if self._failure is not None:
                 raise self._failure
-            why = _native.wait_in_capture(0 if window.is_over else window.quiet_ns(time.monotonic_ns()))
-            why &= ~_native.WAKE_POKED
-            if why:
-                return why
+            if why & ~_native.WAKE_POKED:
+                return why & ~_native.WAKE_POKED
         return 0
+
+    def _begins_natively(self, window: Window) -> bool:
+        """At a time, not at a step, and by a client that leaves the start to us."""
+        is_ours = isinstance(self._client, Client) and type(self._client).start is Client.start
+        return is_ours and window.is_warm and window.begun_ns is None and window.first_step is None
+
+    def _begin_natively(self, window: Window) -> int:
+        why, begin_ns = self._client.start_in(window.quiet_ns(time.monotonic_ns()))
+        if begin_ns:
+            since_ns = time.time_ns() - begin_ns  # less than nothing, where the GIL was free
+            step = KinetoStepTracker.current_step()
+            self._tell_of_begin(window, step, time.monotonic_ns() - since_ns, begin_ns)
+        elif not why:
+            raise StateError("the program has ended the session of this capture")
+        return int(why)
 
     def _warm_up(self, window: Window) -> None:
         if isinstance(self._client, Client):
@@ -153,15 +170,17 @@ class Capture:
             now_ns = time.monotonic_ns()
             if window.wants_begin(now_ns, step, between_steps=between_steps):
                 call_program(self._client.start)
-                window.begin(time.monotonic_ns(), step)
-                _native.set_agent_state("recording")
-                begin = {"start_ns": time.time_ns(), "step": step, "session_file": self._session_file}
-                self._answer("started", **begin)
+                self._tell_of_begin(window, step, time.monotonic_ns(), time.time_ns())
             elif window.wants_end(now_ns, step):
                 window.is_over = True
                 # Who has no step to go on with comes to the stop itself.
                 if between_steps and isinstance(self._client, Client):
                     self._client.pause()
+
+    def _tell_of_begin(self, window: Window, step: int, now_ns: int, wall_ns: int) -> None:
+        window.begin(now_ns, step)
+        _native.set_agent_state("recording")
+        self._answer("started", start_ns=wall_ns, step=step, session_file=self._session_file)
 
     def _profile_memory(self, request: CaptureRequest, path: str) -> dict[str, object]:
         """By the client, which has begun, until there is a file; raises what it cannot do."""

@@ -106,6 +106,24 @@ class Client:
         self._session = self._new_session()
         self._session.leave()
 
+    def start_in(self, wait_ns: int) -> tuple[int, int]:
+        """Start in so long, whether or not the program holds the GIL then; `warm_up` has been called.
+
+        Gives what woke the capture before that, and else the wall time of the start. That may lie ahead: what
+        is recorded begins a little earlier, and the trace at its time.
+        """
+        assert self._session is not None
+        why, begin_ns = 0, 0
+
+        def resume(session: int) -> bool:
+            nonlocal why, begin_ns
+            why, begin_ns = _native.resume_in_capture(wait_ns, session)
+            return bool(begin_ns)
+
+        self._session.resume_by(resume)
+        self._session.begin_ns = begin_ns if wait_ns else 0
+        return why, begin_ns
+
     def pause(self) -> None:
         """The window is over, and `stop` follows soon."""
         if self._session is not None:

@@ -13,10 +13,19 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from kinetograph.errors import KinetographError, UsageError
-from kinetograph.ondemand.places import pid_in_name, require_own_sockets, socket_directories
+from kinetograph.ondemand.places import KINETO_PREFIX, pid_in_name, require_own_sockets, socket_directories
 from kinetograph.ondemand.wire import AnswerReader
 
-__all__ = ["Conversation", "agent_sockets", "connected", "talk"]
+__all__ = [
+    "Conversation",
+    "WITHDRAW",
+    "Abandoned",
+    "Withdrawn",
+    "agent_sockets",
+    "connected",
+    "credentials",
+    "talk",
+]
 
 _CREDENTIALS = struct.Struct("iII")
 
@@ -62,7 +71,7 @@ def connected(path: str) -> socket.socket | None:
         peer.settimeout(1)
         peer.connect(path)
         peer.setblocking(False)
-        if _credentials(peer).user == os.geteuid():
+        if credentials(peer).user == os.geteuid():
             return peer
     except BlockingIOError:
         peer.close()
@@ -76,10 +85,21 @@ def connected(path: str) -> socket.socket | None:
     return None
 
 
-def _credentials(peer: socket.socket) -> _Credentials:
+def credentials(peer: socket.socket) -> _Credentials:
     """Of the process at the other end, as the kernel has them."""
     found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     return _Credentials(*_CREDENTIALS.unpack(found))
+
+
+class Withdrawn(Exception):  # noqa: N818  (nothing is wrong)
+    """Whoever asked wants no more of it, and said so through the socket that `talk` was given for that."""
+
+
+class Abandoned(Exception):  # noqa: N818
+    """Whoever asked is gone, and that socket has ended."""
+
+
+WITHDRAW = b"x"
 
 
 class Conversation(ABC):
@@ -94,8 +114,12 @@ class Conversation(ABC):
 
     @property
     def pid(self) -> int:
-        """As the kernel has it here: in a container the process itself may know another one."""
-        return _credentials(self.peer).pid
+        """As the kernel has it here: in a container the process itself may know another one.
+
+        Of a socket that a daemon has in the name of a process, as the daemon has it from the kernel.
+        """
+        name = os.path.basename(self.path)
+        return pid_in_name(name) if name.startswith(KINETO_PREFIX) else credentials(self.peer).pid
 
     @abstractmethod
     def take(self, answer: dict[str, Any]) -> None: ...
@@ -131,16 +155,23 @@ class Conversation(ABC):
         self.peer.close()
 
 
-def talk(conversations: Iterable[Conversation], *, most_silence: float) -> None:
-    """Until all are over; one that is silent for so many seconds is lost."""
+def talk(
+    conversations: Iterable[Conversation], *, most_silence: float, withdrawal: socket.socket | None = None
+) -> None:
+    """Until all are over; one that is silent for so many seconds is lost. Raises Withdrawn and Abandoned."""
     with selectors.DefaultSelector() as selector:
         open_ones = {conversation for conversation in conversations if not conversation.is_over}
         for conversation in open_ones:
             selector.register(conversation.peer, selectors.EVENT_READ, conversation)
+        if withdrawal is not None:
+            selector.register(withdrawal, selectors.EVENT_READ)
         while open_ones:
             silent_at = min(conversation.heard for conversation in open_ones) + most_silence
             for key, _events in selector.select(max(0, silent_at - time.monotonic())):
-                key.data.hear()
+                if key.data is not None:
+                    key.data.hear()
+                elif withdrawal is not None:
+                    raise Withdrawn if withdrawal.recv(1) == WITHDRAW else Abandoned
             for conversation in open_ones:
                 if time.monotonic() - conversation.heard >= most_silence and not conversation.is_over:
                     conversation.lose(f"nothing was heard for {most_silence:g} s: is it stopped?")

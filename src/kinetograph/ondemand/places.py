@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 
 from kinetograph.errors import UsageError
 
 __all__ = [
+    "KINETO_PREFIX",
+    "SOCKET_SUFFIX",
     "captures_directory",
     "own_directory",
     "pid_in_name",
@@ -17,7 +18,9 @@ __all__ = [
     "socket_directory",
 ]
 
-_PREFIX, _SUFFIX = "agent-", ".sock"
+_PREFIX, SOCKET_SUFFIX = "agent-", ".sock"
+# Sockets that a daemon has in the name of processes of PyTorch.
+KINETO_PREFIX = "kineto-"
 _VARIABLE = "KINETOGRAPH_RUNTIME_DIR"
 _TEMPORARY = "/tmp"
 
@@ -58,9 +61,11 @@ def socket_directories() -> list[str]:
 
 
 def pid_in_name(name: str) -> int:
-    """Of the process that made a socket of this name, as it knew itself; 0 if it is no socket of ours."""
-    number = name.removeprefix(_PREFIX).partition("-")[0]
-    return int(number) if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and number.isdecimal() else 0
+    """Of the process that a socket of this name is for, as its maker knew it; 0 if it is none of ours."""
+    prefix, _, rest = name.partition("-")
+    number = rest.partition("-")[0]
+    is_ours = f"{prefix}-" in (_PREFIX, KINETO_PREFIX) and name.endswith(SOCKET_SUFFIX)
+    return int(number) if is_ours and number.isdecimal() else 0
 
 
 def captures_directory() -> str:
@@ -75,8 +80,14 @@ def own_directory(path: str, variable: str = _VARIABLE) -> str:
 
     `variable` is the one of the environment that could name another place.
     """
-    with suppress(FileExistsError):
+    try:
         os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise UsageError(
+            f"cannot make {path}: {error.strerror}", hint=f"let {variable} name another place"
+        ) from error
     _require_own(path, variable)
     return path
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
-from kinetograph.ondemand.places import pid_in_name
+from kinetograph.ondemand.places import KINETO_PREFIX, pid_in_name
 from kinetograph.ondemand.wire import STATUS, framed
 
 __all__ = ["AgentProcess", "chosen", "processes"]
@@ -30,6 +30,8 @@ class AgentProcess(NamedTuple):
     step: int = 0
     state: str = "silent"
     python: str = ""
+    recorder: str = "kinetograph"
+    """Or kineto: a process of PyTorch, which a daemon stands in for."""
 
     @property
     def answers(self) -> bool:
@@ -69,9 +71,16 @@ def processes(tell: Callable[[str], None]) -> list[AgentProcess]:
     finally:
         for conversation in asked:
             conversation.close()
-    return sorted(
-        (process for process in found if process.pid != os.getpid()), key=lambda process: process.pid
-    )
+    return sorted(_each_once(found), key=lambda process: process.pid)
+
+
+def _each_once(found: Iterable[AgentProcess]) -> Iterable[AgentProcess]:
+    """Without this process. One of PyTorch that has an agent as well is asked through that."""
+    agents = {process.pid for process in found if process.recorder != "kineto"}
+    for process in found:
+        is_second = process.recorder == "kineto" and process.pid in agents
+        if process.pid != os.getpid() and not is_second:
+            yield process
 
 
 def chosen(
@@ -92,7 +101,9 @@ def chosen(
 
 
 def _silent(path: str) -> AgentProcess:
-    return AgentProcess(path, pid_in_name(os.path.basename(path)))
+    name = os.path.basename(path)
+    recorder = "kineto" if name.startswith(KINETO_PREFIX) else "kinetograph"
+    return AgentProcess(path, pid_in_name(name), recorder=recorder)
 
 
 def _process(asked: _Asked) -> AgentProcess:
@@ -111,6 +122,7 @@ def _process(asked: _Asked) -> AgentProcess:
         step=status["step"] if isinstance(status.get("step"), int) else 0,
         state=str(status.get("state", "")),
         python=str(status.get("python", "")),
+        recorder=str(status.get("recorder", "kinetograph")),
     )
 
 

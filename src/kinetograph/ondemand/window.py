@@ -7,8 +7,9 @@ from kinetograph.ondemand.request import CaptureRequest
 
 __all__ = ["Window"]
 
-# What is ready costs the program something, and making it ready takes time.
-_WARM_UP_NS = 200_000_000
+# What is ready costs the program something, and making it ready takes time: more where threads of the program
+# fight for the GIL.
+_WARM_UP_NS = 1_000_000_000
 _OLDEST_START_NS = 10_000_000_000
 _LATEST_START_NS = 24 * 3600 * 1_000_000_000
 _LONG_NS = 3600 * 1_000_000_000
@@ -39,12 +40,15 @@ class Window:
         return now_ns >= self._start_ns - _WARM_UP_NS
 
     def wants_begin(self, now_ns: int, step: int, *, between_steps: bool) -> bool:
-        """Steps are recorded whole: one that went by before everything was ready is not begun late."""
+        """Steps are recorded whole: one that went by before everything was ready is not begun late.
+
+        What begins at a time is begun by the thread of the capture.
+        """
         if not self.is_warm or self.begun_ns is not None:
             return False
         if self.first_step is not None:
             return between_steps and step >= self.first_step
-        return now_ns >= self._start_ns
+        return not between_steps and now_ns >= self._start_ns
 
     def begin(self, now_ns: int, step: int) -> None:
         self.begun_ns, self.begun_step = now_ns, step

@@ -29,7 +29,9 @@ class Source(NamedTuple):
 
     @property
     def whose(self) -> str:
-        return self.file if self.rank is None else f"rank {self.rank}"
+        if self.rank is None:
+            return self.file
+        return f"rank {self.rank} on {self.host}" if self.host else f"rank {self.rank}"
 
     def described(self) -> dict[str, Any]:
         members = {"file": self.file, "host_name": self.host, "processes": len(self.trace.processes)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from kinetograph.session.values import Value
 
@@ -26,16 +27,15 @@ class Rank(Value):
     world_size: int | None = None
 
 
-def rank_from_environment() -> Rank | None:
+def rank_from_environment(environment: Mapping[str, str] = os.environ) -> Rank | None:
     """None for a program that is no part of a job, or the only process of one."""
     for rank_variable, size_variable in _VARIABLES:
-        number = _whole(rank_variable)
+        number = _whole(environment.get(rank_variable, ""))
         if number is not None:
-            size = _whole(size_variable)
+            size = _whole(environment.get(size_variable, ""))
             return None if size == 1 else Rank(number, size)
     return None
 
 
-def _whole(variable: str) -> int | None:
-    text = os.environ.get(variable, "")
+def _whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None

@@ -81,6 +81,8 @@ class Session:
         self.all_threads = False
         self.has_begun = True
         """False for one that started paused, until it is resumed."""
+        self.begin_ns = 0
+        """Wall time; what was recorded before is no part of the trace."""
         self.categories = ALL
         """A bit for each that the trace may hold, of those that belong to the activities."""
 
@@ -173,9 +175,13 @@ class Session:
         return _native.pause_session(self._number)
 
     def resume(self) -> bool:
-        self.has_begun = True
-        if self._process != os.getpid() or not _native.resume_session(self._number):
+        return self.resume_by(_native.resume_session)
+
+    def resume_by(self, by: Callable[[int], bool]) -> bool:
+        """`by` resumes the native session of this number; it may wait for the right time first."""
+        if self._process != os.getpid() or not by(self._number):
             return False
+        self.has_begun = True
         if self._cuda is not None:
             self._cuda.resume()
         return True
@@ -229,6 +235,7 @@ class Session:
             max_depth=calls.traced_depth,
             include=calls.include,
             exclude=calls.exclude,
+            begin_ns=self.begin_ns,
         )
 
     def discard(self) -> None:

@@ -25,7 +25,7 @@ std::set<uint32_t> enabled;
 CUpti_ActivityKind refused_kind = CUPTI_ACTIVITY_KIND_INVALID;  // 0
 std::set<std::pair<int, uint32_t>> called_back;
 std::set<int> domains;
-int finalizations = 0, calls_before_driver = 0;
+int finalizations = 0, flushes = 0, calls_before_driver = 0;
 
 uint32_t version_from_environment() {
     const char* text = getenv("FAKE_CUPTI_VERSION");
@@ -205,6 +205,7 @@ CUPTI_FAKE cuptiActivityDisable(CUpti_ActivityKind kind) {
 
 CUPTI_FAKE cuptiActivityFlushAll(uint32_t) {
     ENTER("cuptiActivityFlushAll");
+    ++fake::flushes;
     fake::complete_buffer();
     return CUPTI_SUCCESS;
 }
@@ -257,6 +258,11 @@ int fake_is_subscribed(void) {
 int fake_finalizations(void) {
     std::lock_guard<std::recursive_mutex> lock(fake::mutex);
     return fake::finalizations;
+}
+
+int fake_flushes(void) {
+    std::lock_guard<std::recursive_mutex> lock(fake::mutex);
+    return fake::flushes;
 }
 
 void fake_refuse_kind(uint32_t kind) {

@@ -12,8 +12,6 @@ from click.testing import CliRunner
 from kinetograph import cli
 from sample_traces import gpu_trace, trace_of
 
-LATER = [name for name, verb in cli.VERBS.items() if verb.module == "later"]
-
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kinetograph", *arguments]
@@ -52,15 +50,6 @@ def test_version_is_the_packages() -> None:
 
     result = CliRunner().invoke(cli.main, ["--version"])
     assert (result.exit_code, result.output) == (0, f"kinetograph {version('kinetograph')}\n")
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_a_later_verb_takes_any_arguments_and_says_what_is_missing(name: str) -> None:
-    result = CliRunner().invoke(cli.main, [name, "--any", "thing", "-x"])
-    assert result.exit_code == 1
-    assert f"kinetograph: `kinetograph {name}` is not available yet: " in result.stderr
-    assert "hint: " in result.stderr
-    assert result.stdout == ""
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["summary"], ["recover", "/no/such/folder"], ["--what"]])

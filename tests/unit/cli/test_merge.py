@@ -35,8 +35,8 @@ def test_ranks_of_a_job_become_one_trace_and_are_told_apart(tmp_path: Path) -> N
     assert [event.name for event in trace.events] == ["of zero", "of one"]
     # Both were recorded by this process: equal pids of two hosts.
     assert len({process.pid for process in trace.processes}) == 2
-    assert trace.processes[0].labels == "CPU (rank 0)"
-    assert "of rank 1" in trace.processes[1].labels
+    assert trace.processes[0].labels == "CPU (rank 0 on one)"
+    assert "of rank 1 on two" in trace.processes[1].labels
     assert trace.metadata["distributedInfo"]["rank"] == 0
     assert [source["distributedInfo"]["rank"] for source in trace.metadata["merged"]] == [0, 1]
 

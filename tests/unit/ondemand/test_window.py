@@ -34,7 +34,7 @@ def test_without_further_words_a_capture_begins_at_once_and_lasts_half_a_second(
 
 def test_a_capture_at_a_wall_time_is_made_ready_shortly_before() -> None:
     asked = window(start_time_ns=WALL + 10 * SECOND)
-    assert not asked.wants_warm_up(9 * SECOND, step=0)
+    assert not asked.wants_warm_up(9 * SECOND - 1, step=0)
     assert asked.wants_warm_up(asked.quiet_ns(0), step=0)
     assert not warm(asked).wants_begin(10 * SECOND - 1, step=0, between_steps=False)
     assert asked.wants_begin(10 * SECOND, step=0, between_steps=False)

@@ -41,7 +41,14 @@ class Agents:
     @property
     def environment(self) -> dict[str, str]:
         own = {"KINETOGRAPH_RUNTIME_DIR": str(self.sockets), "TMPDIR": str(self.root / "tmp")}
-        others = ("KINETOGRAPH_AGENT", "KINETO_USE_DAEMON", "SLURM_JOB_ID", "RANK")
+        others = (
+            "KINETOGRAPH_AGENT",
+            "KINETO_IPC_SOCKET_DIR",
+            "KINETO_USE_DAEMON",
+            "KINETOGRAPH_TOKEN_FILE",
+            "SLURM_JOB_ID",
+            "RANK",
+        )
         return {name: value for name, value in os.environ.items() if name not in others} | own
 
     @property
@@ -50,14 +57,20 @@ class Agents:
 
     def start(self, code: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
         """A program with an agent, which is there when this returns."""
-        command = [sys.executable, "-c", code, *arguments]
-        environment = self.environment | {"KINETOGRAPH_AGENT": "1"} | variables
-        program = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self._programs.append(program)
+        program = self.start_without_agent(code, *arguments, **{"KINETOGRAPH_AGENT": "1"} | variables)
         wait_until(lambda: program.poll() is not None or bool(self.sockets_of(program.pid)))
         assert program.poll() is None, "the program has ended"
+        return program
+
+    def start_without_agent(self, code: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        program = subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=self.environment | variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._programs.append(program)
         return program
 
     def sockets_of(self, pid: int) -> list[Path]:

@@ -1,0 +1,100 @@
+"""The TCP port: who may come in, and which of the two protocols a visitor speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import ssl
+from functools import partial
+from typing import NamedTuple
+
+from kinetograph.errors import UsageError
+from kinetograph.ondemand.daemon.dynolog import LENGTH_BYTES, Dynolog
+from kinetograph.ondemand.daemon.guests import Guests
+from kinetograph.ondemand.daemon.loopback import is_loopback, user_of_connection
+from kinetograph.ondemand.daemon.visit import Visit
+from kinetograph.ondemand.wire import MAGIC
+
+__all__ = ["MOST_VISITORS", "Admission", "FrontDoor"]
+
+MOST_VISITORS = 64
+_FIRST_BYTES_SECONDS = 5.0
+_KEEP_ALIVE_SECONDS = 30
+
+
+class Admission(NamedTuple):
+    """What a visitor has to show."""
+
+    token: bytes | None = None
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def wants_certificates(self) -> bool:
+        return self.tls is not None and self.tls.verify_mode is ssl.CERT_REQUIRED
+
+    def require_enough_for(self, address: str) -> None:
+        """Beyond this host anybody could come, and only the kernel of this host says who is in it."""
+        if not is_loopback(address) and self.token is None and not self.wants_certificates:
+            raise UsageError(
+                f"{address} can be reached from other hosts, where everybody could look into processes",
+                hint="demand a token (--token-file) or certificates (--tls-certificate with --tls-clients)",
+            )
+
+    def lets_in(self, connection: socket.socket) -> bool:
+        """Without a token or a certificate: this user, from this host."""
+        if self.token is not None or self.wants_certificates:
+            return True
+        peer, own = connection.getpeername()[:2], connection.getsockname()[:2]
+        return is_loopback(peer[0]) and user_of_connection(peer, own) == os.geteuid()
+
+
+class FrontDoor:
+    """Takes a few dozen visitors at a time. Whoever says nothing, or nothing of ours, is let go."""
+
+    def __init__(self, admission: Admission, dynolog: Dynolog) -> None:
+        self._admission = admission
+        self._dynolog = dynolog
+        self._guests = Guests(MOST_VISITORS, admission.lets_in)
+        self._server: asyncio.Server | None = None
+
+    async def open(self, address: str, port: int) -> int:
+        """Gives the port, which the system chooses where it is 0."""
+        self._admission.require_enough_for(address)
+        tls = self._admission.tls
+        handshake = None if tls is None else _FIRST_BYTES_SECONDS
+        try:
+            self._server = await asyncio.start_server(
+                self._visited, address, port, ssl=tls, ssl_handshake_timeout=handshake
+            )
+        except OSError as error:
+            taken = "end whoever has it, or name another --port"
+            hint = taken if error.errno == errno.EADDRINUSE else "name another address to --listen"
+            raise UsageError(f"cannot listen at {address}:{port}: {error.strerror}", hint=hint) from error
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        await self._guests.send_away()
+
+    async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._guests.serve(writer, partial(self._talk, reader, writer))
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """As a length of dynolog's, our first bytes would announce more than a gigabyte."""
+        _notice_when_gone(writer.get_extra_info("socket"))
+        async with asyncio.timeout(_FIRST_BYTES_SECONDS):
+            first = await reader.readexactly(LENGTH_BYTES)
+        if first.startswith(MAGIC):
+            await Visit(reader, writer, self._admission.token).serve(first)
+        else:
+            await self._dynolog.serve(first, reader, writer, self._admission.token)
+
+
+def _notice_when_gone(connection: socket.socket) -> None:
+    """Of a host that lost its power nothing comes, not even that nothing comes any more."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_ALIVE_SECONDS // 3)

@@ -1,0 +1,346 @@
+"""`kinetograph daemon` on its host: programs that poll as PyTorch does, clients of dynolog, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import kinetograph as kg
+from agents import PATIENCE_SECONDS, STEPPING, Agents, own_agents, wait_until
+from daemons import POLLING, Daemon, kineto_file, own_daemon
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+@pytest.fixture
+def agents() -> Iterator[Agents]:
+    with own_agents() as mine:
+        yield mine
+
+
+@pytest.fixture
+def daemon(agents: Agents) -> Iterator[Daemon]:
+    with own_daemon(agents) as mine:
+        yield mine
+
+
+def listed(agents: Agents) -> dict[int, dict[str, object]]:
+    rows = map(json.loads, agents.command("ps", "--json").stdout.splitlines())
+    return {row["pid"]: row for row in rows}
+
+
+def test_a_program_that_polls_is_listed_and_captured_like_any_other(daemon: Daemon, tmp_path: Path) -> None:
+    polling = daemon.start_polling("train", SLURM_JOB_ID="7", RANK="1", WORLD_SIZE="2")
+    stepping = daemon.agents.start(STEPPING, RANK="0", WORLD_SIZE="2")
+    rows = listed(daemon.agents)
+    assert set(rows) == {polling.pid, stepping.pid}
+    row = rows[polling.pid]
+    assert (row["job"], row["rank"], row["state"], row["recorder"]) == ("7", 1, "idle", "kineto")
+    assert str(row["command"]).endswith("train")
+    done = daemon.agents.command("capture", "--all", "--duration", "20ms", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    host = os.uname().nodename
+    expected = {f"{host}-rank1-{polling.pid}.json", f"{host}-rank0-{stepping.pid}.json.gz"}
+    assert {Path(path).name for path in done.stdout.splitlines()} == expected
+    (event,) = kg.load(tmp_path / f"{host}-rank1-{polling.pid}.json").events
+    assert event.name == "aten::mm"
+    assert not list(daemon.agents.captures.iterdir())
+
+
+def test_what_is_asked_for_reaches_the_program(daemon: Daemon, tmp_path: Path) -> None:
+    daemon.start_polling()
+    options = (
+        "--steps",
+        3,
+        "--start-step-multiple",
+        10,
+        "--with-stack",
+        "--record-shapes",
+        "--trace-id",
+        "t",
+    )
+    done = daemon.agents.command("capture", "--all", *options, "-o", tmp_path)
+    told = kineto_file(Path(done.stdout.strip())).splitlines()
+    assert {
+        "ACTIVITIES_ITERATIONS=3",
+        "PROFILE_START_ITERATION_ROUNDUP=10",
+        "PROFILE_WITH_STACK=true",
+        "PROFILE_REPORT_INPUT_SHAPES=true",
+        "REQUEST_TRACE_ID=t",
+    } <= set(told)
+
+
+def test_a_program_that_polls_and_has_an_agent_is_asked_through_the_agent(daemon: Daemon) -> None:
+    program = daemon.start_polling(KINETOGRAPH_AGENT="1")
+    assert len(list(daemon.agents.sockets.glob(f"*-{program.pid}-*.sock"))) == 2
+    (row,) = listed(daemon.agents).values()
+    assert (row["pid"], row["recorder"]) == (program.pid, "kinetograph")
+
+
+def test_a_program_that_ends_in_the_middle_is_told_of_and_forgotten(daemon: Daemon, tmp_path: Path) -> None:
+    polling = daemon.start_polling("dies")
+    done = daemon.agents.command("capture", "--all", "-o", tmp_path)
+    assert done.returncode == 1
+    assert "the process ended in the middle of it" in done.stderr
+    assert polling.wait() == 1
+    wait_until(lambda: not list(daemon.agents.sockets.iterdir()))
+    wait_until(lambda: [path.name for path in daemon.kineto.iterdir()] == ["dynolog"])
+    assert not list(daemon.agents.captures.iterdir())
+
+
+def test_a_capture_can_be_withdrawn_and_its_file_goes_when_it_comes(daemon: Daemon, tmp_path: Path) -> None:
+    polling = daemon.start_polling()
+    capturing = subprocess.Popen(
+        daemon.agents.command_line("capture", "--all", "--duration", "500ms", "-o", tmp_path),
+        env=daemon.agents.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: bool(list(daemon.agents.captures.glob("*.tmp"))))  # it records
+    capturing.send_signal(signal.SIGINT)
+    _stdout, stderr = capturing.communicate()
+    assert "was not captured, cancelled" in stderr
+    wait_until(lambda: not list(daemon.agents.captures.iterdir()))
+    assert polling.poll() is None
+
+
+# Started in a network namespace of its own, where no other daemon can have the name.
+IN_NAMESPACE = """
+import os, subprocess, sys
+command = [sys.executable, "-m", "kinetograph", "daemon", "--port", "0"]
+daemon = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+print(daemon.stderr.readline(), flush=True)
+polling = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+sockets = os.environ["KINETOGRAPH_RUNTIME_DIR"]
+while f"kineto-{polling.pid}-" not in str(os.listdir(sockets)):
+    assert daemon.poll() is None
+print("found", flush=True)
+polling.kill(), daemon.terminate(), polling.wait(), daemon.wait()
+"""
+
+
+def test_without_a_directory_the_abstract_socket_of_kineto_is_used(agents: Agents) -> None:
+    in_namespace = ["unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh"]
+    if subprocess.run([*in_namespace, "true"], capture_output=True).returncode:
+        pytest.skip("no network namespace can be made here")
+    done = subprocess.run(
+        [*in_namespace, sys.executable, "-c", IN_NAMESPACE, POLLING],
+        env=agents.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert "the abstract socket 'dynolog'" in done.stdout, done.stderr
+    assert done.stdout.endswith("found\n")
+
+
+# dynolog's calls
+
+
+def test_clients_of_dynolog_are_answered(daemon: Daemon) -> None:
+    assert daemon.call("getStatus") == {"status": 1}
+    assert daemon.call("getVersion") == {"version": version("kinetograph")}
+    assert daemon.call("dcgmProfPause") is None
+
+
+def test_a_client_of_dynolog_triggers_a_capture(daemon: Daemon, tmp_path: Path) -> None:
+    one, two = daemon.start_polling(SLURM_JOB_ID="7"), daemon.start_polling()
+    captures = daemon.agents.captures
+    config = f"ACTIVITIES_LOG_FILE={captures}/x.json\nACTIVITIES_DURATION_MSECS=1\n"
+    answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[0], job_id=7, process_limit=3)
+    assert answer == {
+        "processesMatched": [one.pid],
+        "activityProfilersTriggered": [one.pid],
+        "eventProfilersTriggered": [],
+        "activityProfilersBusy": 0,
+        "eventProfilersBusy": 0,
+    }
+    wait_until((captures / f"x_{one.pid}.json").exists)
+    assert "REQUEST_TRACE_ID=" in kineto_file(captures / f"x_{one.pid}.json")
+    by_parent = daemon.call("setKinetOnDemandRequest", config=config, pids=[os.getpid()])
+    assert by_parent is not None
+    assert by_parent["activityProfilersTriggered"] == [two.pid]
+    wait_until((captures / f"x_{two.pid}.json").exists)
+    assert daemon.call("setKinetOnDemandRequest", config=config, pids=[1 << 30]) is not None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "ACTIVITIES_LOG_FILE=/etc/x.json",
+        "ACTIVITIES_LOG_FILE=/tmp/../etc/x.json",
+        "PROFILE_MEMORY=1",
+        "",
+        None,
+    ],
+)
+def test_a_config_that_names_what_it_may_not_fails(daemon: Daemon, config: str | None) -> None:
+    polling = daemon.start_polling()
+    answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[])
+    assert answer is not None
+    assert str(answer["status"]).startswith("failed: config: ")
+    assert listed(daemon.agents)[polling.pid]["state"] == "idle"
+
+
+# Its beginning and its end
+
+
+def test_a_daemon_that_was_killed_leaves_nothing_in_the_way(agents: Agents, tmp_path: Path) -> None:
+    with own_daemon(agents) as first:
+        program = first.start_polling()
+        first.process.kill()
+        first.process.wait()
+        assert list(agents.sockets.glob("kineto-*.sock"))
+        assert listed(agents) == {}
+        assert not list(agents.sockets.glob("kineto-*.sock"))
+        with own_daemon(agents):
+            # The program goes on polling, whoever answers.
+            wait_until(lambda: program.pid in listed(agents))
+            done = agents.command("capture", "--all", "--duration", "1ms", "-o", tmp_path)
+            assert done.returncode == 0, done.stderr
+
+
+def test_what_a_program_records_when_its_daemon_is_killed_stays(agents: Agents, tmp_path: Path) -> None:
+    with own_daemon(agents) as daemon:
+        polling = daemon.start_polling()
+        capturing = subprocess.Popen(
+            agents.command_line("capture", "--all", "--duration", "500ms", "-o", tmp_path),
+            env=agents.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(lambda: bool(list(agents.captures.glob("*.tmp"))))  # it records
+        daemon.process.kill()
+        _stdout, stderr = capturing.communicate()
+    assert capturing.returncode == 1
+    assert "was not captured, failed: the connection has ended" in stderr
+    wait_until(lambda: bool(list(agents.captures.glob(f"kineto-*_{polling.pid}.json"))))
+
+
+def test_a_daemon_that_ends_removes_its_sockets(daemon: Daemon) -> None:
+    daemon.start_polling()
+    daemon.process.terminate()
+    assert daemon.process.wait() == 0
+    assert not list(daemon.agents.sockets.iterdir())
+    assert not (daemon.kineto / "dynolog").exists()
+
+
+def test_two_daemons_do_not_share_a_socket(daemon: Daemon) -> None:
+    second = subprocess.run(
+        daemon.agents.command_line("daemon", "--port", 0),
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert second.returncode == 1
+    assert "another daemon listens to PyTorch's processes here" in second.stderr
+    third = subprocess.run(
+        daemon.agents.command_line("daemon", "--no-kineto", "--port", daemon.port),
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert third.returncode == 1
+    assert f"cannot listen at 127.0.0.1:{daemon.port}" in third.stderr
+    assert daemon.call("getStatus") == {"status": 1}
+
+
+def test_a_daemon_says_where_it_cannot_listen(agents: Agents) -> None:
+    for variable in ("KINETOGRAPH_RUNTIME_DIR", "KINETO_IPC_SOCKET_DIR"):
+        done = subprocess.run(
+            agents.command_line("daemon", "--port", 0),
+            env=agents.environment | {variable: "/nonexistent/there"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert done.stderr.startswith("kinetograph: cannot ")
+        assert "/nonexistent/there" in done.stderr
+
+
+def test_a_program_that_cannot_be_listed_is_told_of_and_answered_all_the_same(agents: Agents) -> None:
+    with own_daemon(agents) as daemon:
+        agents.sockets.rmdir()
+        program = agents.start_without_agent(POLLING, KINETO_IPC_SOCKET_DIR=str(daemon.kineto))
+        assert daemon.process.stderr is not None
+        assert f"process {program.pid} of PyTorch cannot be listed" in daemon.process.stderr.readline()
+        config = f"ACTIVITIES_LOG_FILE={agents.captures}/x.json"
+        answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[])
+        assert answer is not None
+        assert answer["activityProfilersTriggered"] == [program.pid]
+        wait_until((agents.captures / f"x_{program.pid}.json").exists)
+        program.kill()
+        program.wait()
+        wait_until(
+            lambda: daemon.call("setKinetOnDemandRequest", config=config, pids=[])["processesMatched"] == []
+        )
+
+
+# Other users
+
+
+@needs_root
+def test_a_process_of_another_user_is_not_heard_and_cannot_call(daemon: Daemon) -> None:
+    daemon.agents.root.chmod(0o755)
+    daemon.kineto.chmod(0o777)
+    (daemon.kineto / "dynolog").chmod(0o666)
+    code = f"""
+import os, socket, struct
+os.setgid(65534); os.setuid(65534)
+client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+client.bind({str(daemon.kineto / "other")!r})
+client.settimeout(0.5)
+payload = struct.pack("=iiqi", 3, 1, 0, os.getpid())
+client.sendto(struct.pack("=Q32s", len(payload), b"req") + payload, {str(daemon.kineto / "dynolog")!r})
+try:
+    print("answered", client.recv(1000))
+except TimeoutError:
+    print("nobody")
+with socket.socket() as call:
+    call.connect(("127.0.0.1", {daemon.port}))
+    text = b'{{"fn": "getStatus"}}'
+    call.sendall(struct.pack("=i", len(text)) + text)
+    try:
+        print(call.recv(1000))
+    except ConnectionResetError:
+        print(b"")
+"""
+    other = daemon.agents.start_without_agent(code)
+    stdout, _ = other.communicate()
+    assert stdout.splitlines() == ["nobody", "b''"]
+    assert listed(daemon.agents) == {}
+    assert daemon.call("getStatus") == {"status": 1}
+
+
+@needs_root
+def test_with_all_users_a_process_of_another_user_is_captured(agents: Agents, tmp_path: Path) -> None:
+    agents.root.chmod(0o755)
+    with own_daemon(agents, "--all-users") as daemon:
+        daemon.kineto.chmod(0o777)
+        # Once it has imported what it needs, which only this user may be able to read.
+        as_nobody = POLLING.replace("client =", "os.setgid(65534); os.setuid(65534); client =", 1)
+        program = agents.start_without_agent(as_nobody, KINETO_IPC_SOCKET_DIR=str(daemon.kineto))
+        wait_until(lambda: program.pid in listed(agents))
+        done = agents.command("capture", "--all", "--duration", "1ms", "-o", tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert [event.name for event in kg.load(done.stdout.strip()).events] == ["aten::mm"]
+        daemon.process.terminate()
+        daemon.process.wait()
+
+
+def test_datagrams_that_are_none_of_kinetos_are_dropped(daemon: Daemon) -> None:
+    path = str(daemon.kineto / "dynolog")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+        for sent in (b"", b"x", b"\xff" * 40, b"\0" * 40, b"\xff" * 60_000):
+            client.sendto(sent, path)
+    polling = daemon.start_polling()
+    assert set(listed(daemon.agents)) == {polling.pid}
