@@ -63,7 +63,7 @@ def alloc_profiler_buffer(
 
 
 def reset_profiler_buffer(profiler_buffer: Any) -> None:
-    """Forget what was recorded. In the order of the current stream: no kernel is waited for."""
+    """Forget what was recorded. Reads the header back, so kernels of the current stream are waited for."""
     plan = _plan_in(_tensor(profiler_buffer))
     profiler_buffer.zero_()
     _write_header(profiler_buffer, plan)
