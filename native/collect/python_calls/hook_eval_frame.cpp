@@ -15,9 +15,8 @@ namespace kinetograph::collect {
 
 namespace {
 
-// What we pass frames on to: the interpreter itself, or a hook that was there before us. Never changes while
-// anybody may call us.
-_PyFrameEvalFunction next = _PyEval_EvalFrameDefault;
+_PyFrameEvalFunction before_us = _PyEval_EvalFrameDefault;  // the interpreter itself, or a hook that was there
+_PyFrameEvalFunction next = _PyEval_EvalFrameDefault;       // what we pass frames on to
 uint32_t installation = 0;  // counts installations; 0: none is on
 uint32_t installations = 0;
 uint32_t first_generation = 0;  // of the rules under which this installation has recorded
@@ -124,12 +123,24 @@ void end(uint32_t name, uint64_t now, uint64_t least_ticks) {
     if (installation != 0 && word.generation() >= first_generation) end(word.name(), now, rules.least_ticks);
 }
 
+// torch.compile puts its hook on whenever a thread enters compiled code, also while it is there, beneath ours.
+// It then passes frames on to us, so that they would go round for ever: from there on, ours is beneath.
+PyObject* pass_to_hook_before_us(PyThreadState* state, Frame* frame, int is_throwing) {
+    if (installed_function() == before_us) next = before_us = _PyEval_EvalFrameDefault;
+    return before_us(state, frame, is_throwing);
+}
+
+void set_before_us(_PyFrameEvalFunction function) {
+    before_us = function;
+    next = function == _PyEval_EvalFrameDefault ? function : pass_to_hook_before_us;
+}
+
 // Nobody records, or not this thread. Somebody may have kept our pointer and put it back: then nobody would
 // look after the C stack, so it goes again.
 [[gnu::noinline]] PyObject* pass_on(PyThreadState* state, Frame* frame, int is_throwing) {
     if (installation == 0) {
         if (installed_function() == hook())
-            _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
+            _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), before_us);
     } else if (record::current_thread && is_stack_low(*record::current_thread)) {
         give_way();
     }
@@ -243,8 +254,8 @@ PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
 // False when somebody came after us and may pass frames on to us: passing them on to him would never end.
 bool take_the_place() {
     const _PyFrameEvalFunction before = installed_function();
-    if (installations != 0 && before != next && before != hook()) return false;
-    if (before != hook()) next = before;
+    if (installations != 0 && before != before_us && before != hook()) return false;
+    if (before != hook()) set_before_us(before);
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), hook());
     installation = ++installations;
     first_generation = rules.generation;
@@ -291,7 +302,8 @@ void remove_eval_frame_hook() {
     installation = 0;
     takes_plain_calls = false;
     begin_generation();  // by which the calls that are being evaluated know that they are no longer ours
-    if (installed_function() == hook()) _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), next);
+    if (installed_function() == hook())
+        _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), before_us);
     PyThreadState* state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (; state; state = PyThreadState_Next(state)) forget_ends(state);
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import weakref
 from collections import Counter
@@ -266,3 +268,47 @@ def test_what_a_launch_tells_keeps_no_tensor() -> None:
             pass
         del tensor
         assert alive() is None
+
+
+def test_calls_go_on_when_code_is_compiled_in_a_thread_while_another_is_in_compiled_code() -> None:
+    """On 3.11 torch.compile then puts its hook over ours, which is over it: frames may not go round."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED_IN_TWO_THREADS], capture_output=True, text=True, timeout=120
+    )
+    assert (done.stderr, done.stdout) == ("", "[100, 100]\n")
+
+
+COMPILED_IN_TWO_THREADS = """
+import threading, torch, kinetograph as kg
+
+@torch.compile(backend="eager")
+def compiled(x):
+    return x + 1
+
+@torch.compile(backend="eager")
+def waits(x):
+    x = x + 1
+    is_inside.set()
+    may_leave.wait()
+    return x + 1
+
+def tiny(): pass
+
+is_inside, may_leave = threading.Event(), threading.Event()
+one = torch.ones(4)
+compiled(one)
+other = threading.Thread(target=waits, args=(one,))
+other.start()
+is_inside.wait()
+counts = []
+for _ in range(2):
+    with kg.profile(with_stack=True, activities=[kg.ProfilerActivity.CPU]) as p:
+        compiled(one)
+        for _ in range(100):
+            tiny()
+        compiled(one)
+    counts.append(sum(event.name.endswith(": tiny") for event in p.trace.events))
+may_leave.set()
+other.join()
+print(counts)
+"""

@@ -219,7 +219,6 @@ def test_modules_in_torchscript_are_told_as_by_torch(tmp_path: Path) -> None:
     assert any(hierarchy for _name, hierarchy in hierarchies[0])
 
 
-@pytest.mark.skip(reason="hung once behind others: our hook of frames and Dynamo's called each other")
 def test_a_compiled_module_is_seen_as_by_torch(tmp_path: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
     compiled = torch.compile(model, backend="eager")
