@@ -84,6 +84,7 @@ void Recorder::note_losses(const Session& session, Recording& recording) const {
     }
     if (session.options.all_threads)
         total.dropped += dropped_without_a_buffer_.load(std::memory_order_relaxed) - session.dropped_before;
+    recording.brief_calls = total.brief;
     add_loss_notes(recording.notes, total, pool_.why_refused());
     add_name_notes(recording.notes, strings_.refused() - session.names_refused_before,
                    strings_.shortened() - session.names_shortened_before);

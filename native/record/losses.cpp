@@ -11,7 +11,6 @@ void add_loss_notes(Notes& notes, const Losses& losses, const char* why_dropped)
     add_count(notes, "too_deep", losses.too_deep, "scopes were nested too deeply to be recorded");
     add_count(notes, "oversized", losses.oversized,
               "events lost their arguments, which were larger than 60 KiB");
-    add_count(notes, "brief", losses.brief, "calls were shorter than asked for and left out");
 }
 
 void add_ring_note(Notes& notes, double kept_ns, double whole_ns) {

@@ -128,6 +128,7 @@ struct Recording {
         pid = other.pid;
         std::swap(process_name, other.process_name);
         tick_source = other.tick_source;
+        brief_calls = other.brief_calls;
         is_recovered = other.is_recovered;
         all_threads = other.all_threads;
         std::swap(notes, other.notes);
@@ -147,6 +148,7 @@ struct Recording {
     int64_t pid = 0;
     std::string process_name;  // empty: "python"
     base::TickSource tick_source = base::tick_source;
+    uint64_t brief_calls = 0;   // that were not recorded; of those that were, a session may want fewer
     bool is_recovered = false;  // the end of the window is not known, only the last event in it
     bool all_threads = true;    // also those that recorded nothing themselves
     std::function<std::string_view(uint32_t)> names;

@@ -126,7 +126,7 @@ void add_left_open(const Found& found, std::vector<ThreadRecording>& threads) {
         }
 }
 
-void add_loss_notes(const Found& found, const SessionFileHeader& header, Notes& notes) {
+void note_losses(const Found& found, const SessionFileHeader& header, Recording& recording) {
     Losses total;
     uint64_t unrecorded = 0, torn = 0, missed = 0, deep_stacks = 0;
     for (const ExtentHeader* extent : found.losses) {
@@ -142,6 +142,8 @@ void add_loss_notes(const Found& found, const SessionFileHeader& header, Notes& 
         }
     }
     total.dropped += header.dropped.load(std::memory_order_relaxed);
+    recording.brief_calls = total.brief;
+    Notes& notes = recording.notes;
     add_loss_notes(notes, total, "memory ran out");
     add_name_notes(notes, header.names_refused, header.names_shortened);
     if (header.all_threads == 0 && header.version >= 2) add_other_threads_note(notes, unrecorded);
@@ -389,7 +391,7 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
         note_that_it_lives(recording, header, file->left_out(), options.is_never_stopped);
     else
         note_the_end(recording, header, options.is_never_stopped);
-    add_loss_notes(found, header, recording.notes);
+    note_losses(found, header, recording);
     add_left_open(found, recording.threads);
     recording.scope_cost_ns = std::isfinite(header.scope_cost_ns) ? header.scope_cost_ns : 0;
     recording.release = [file, names](bool) {};

@@ -18,6 +18,10 @@ void add_clock_notes(const record::Recording& recording, Trace& trace) {
                           " ns while recording; times keep the offset of the session's start"});
 }
 
+void add_count(const char* kind, uint64_t count, const char* text, Trace& trace) {
+    if (count != 0) trace.notes.push_back({kind, std::to_string(count) + text});
+}
+
 void add_cost_note(double scope_cost_ns, Trace& trace) {
     char text[160];
     std::snprintf(text, sizeof text, "recording cost about %.3f ms: %zu events at %.0f ns",
@@ -27,15 +31,15 @@ void add_cost_note(double scope_cost_ns, Trace& trace) {
 
 }  // namespace
 
-void add_notes(const record::Recording& recording, size_t damaged, double scope_cost_ns, Trace& trace) {
+void add_notes(const record::Recording& recording, const LeftOut& left_out, double scope_cost_ns, Trace& trace) {
     for (const auto& [kind, text] : recording.notes) trace.notes.push_back({kind, text});
     if (!trace.storage.directory.empty() && !trace.start_ns.in_file() && trace.size() > rows_between_drops)
         trace.notes.push_back(
             {"memory", "the disk was full, so the trace was built in memory, beyond the limit"});
-    if (damaged != 0)
-        trace.notes.push_back(
-            {"damaged", std::to_string(damaged) +
-                            " events had fields or arguments that make no sense; these were left out"});
+    add_count("damaged", left_out.damaged,
+              " events had fields or arguments that make no sense; these were left out", trace);
+    add_count("brief", recording.brief_calls + left_out.brief,
+              " calls were shorter than asked for and left out", trace);
     add_clock_notes(recording, trace);
     if (scope_cost_ns != 0) add_cost_note(scope_cost_ns, trace);
 }

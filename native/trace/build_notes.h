@@ -8,7 +8,12 @@
 
 namespace kinetograph::trace {
 
-// `damaged` events made no sense; `scope_cost_ns` is 0 where nobody measured what an event costs.
-void add_notes(const record::Recording& recording, size_t damaged, double scope_cost_ns, Trace& trace);
+struct LeftOut {
+    size_t damaged = 0;  // events that made no sense
+    size_t brief = 0;    // calls that were recorded for a session that wanted shorter ones
+};
+
+// `scope_cost_ns` is 0 where nobody measured what an event costs.
+void add_notes(const record::Recording& recording, const LeftOut& left_out, double scope_cost_ns, Trace& trace);
 
 }  // namespace kinetograph::trace

@@ -72,7 +72,7 @@ public:
         told_.finish();
         const double cost_ns =
             options_.scope_cost_ns != 0 ? options_.scope_cost_ns : recording_.scope_cost_ns;
-        add_notes(recording_, damaged_ + rows_.damaged(), cost_ns, trace_);
+        add_notes(recording_, {damaged_ + rows_.damaged(), brief_}, cost_ns, trace_);
         return std::move(trace_);
     }
 
@@ -142,6 +142,7 @@ private:
             note_name(thread, record);
             samples_.see(record);
             if (!makes_sense(record.category, record.scope)) ++damaged_;
+            brief_ += filter_.is_too_brief(thread, record);
             Clipped clipped;
             if (!filter_.wants(thread, record, clipped)) return;
             see(record.lane, record.category, record.name, clipped);
@@ -315,7 +316,7 @@ private:
     bool needs_sort_ = false;
     std::unordered_set<int64_t> tids_;
     int64_t next_made_up_tid_ = first_made_up_tid;
-    size_t damaged_ = 0;
+    size_t damaged_ = 0, brief_ = 0;
 };
 
 }  // namespace

@@ -45,6 +45,17 @@ public:
                clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
     }
 
+    // Would be wanted if it had lasted longer.
+    bool is_too_brief(const record::ThreadRecording& thread, const record::Record& record) const {
+        if (shortest_call_ == 0) [[likely]]
+            return false;
+        Clipped clipped;
+        return record.kind == record::RecordKind::span && is_call(record.category) &&
+               wants_category(record.category) && !is_long_enough(record) &&
+               wants_call(record.name, record.flags) &&
+               clip(record.start, record.last_tick(), record.flags, thread.windows, clipped);
+    }
+
     bool wants(const record::ThreadRecording& thread, const record::OpenScopeCopy& scope,
                Clipped& clipped) const {
         const auto category = uint8_t(scope.meta), kind = uint8_t(scope.meta >> 8);
@@ -65,8 +76,11 @@ private:
     }
 
     bool wants_call(const record::Record& record) const {
-        return (record.end - record.start >= shortest_call_ || is_wanted_object(record.flags)) &&
-               wants_call(record.name, record.flags);
+        return is_long_enough(record) && wants_call(record.name, record.flags);
+    }
+
+    bool is_long_enough(const record::Record& record) const {
+        return record.end - record.start >= shortest_call_ || is_wanted_object(record.flags);
     }
 
     bool is_wanted_object(uint8_t flags) const {

@@ -342,6 +342,17 @@ def test_short_calls_are_left_out_and_counted() -> None:
     assert any("shorter" in note.text for note in trace.notes if note.kind == "brief")
 
 
+def test_short_calls_are_counted_also_where_another_session_records_them() -> None:
+    calls = kg.CallOptions(min_duration_ns=10**9)
+    kg.enable_profiler(kg.ProfilerConfig(with_stack=True), all_threads=True)
+    kg.enable_profiler(kg.ProfilerConfig(with_stack=True, calls=calls), all_threads=True)
+    fibonacci(6)
+    (brief,) = (note.text for note in kg.disable_profiler().trace.notes if note.kind == "brief")
+    everything = kg.disable_profiler().trace
+    assert int(brief.split()[0]) >= calls_of(everything)["fibonacci"] == 25
+    assert "brief" not in {note.kind for note in everything.notes}
+
+
 def test_overlapping_sessions_each_get_the_calls_they_asked_for() -> None:
     config = kg.ProfilerConfig(with_stack=True, calls=kg.CallOptions(c_calls=True))
     kg.enable_profiler(config, all_threads=True)
