@@ -13,11 +13,10 @@ struct BufferHeader {
     uint32_t magic, version, segment_slots, segment_count;
     uint32_t first_segment, nothing;
     uint64_t claimed;
-    Slot unused, sink;
+    Slot unused[2];
 };
 static_assert(sizeof(BufferHeader) == KG_HEADER_SLOTS * KG_SLOT_BYTES);
 static_assert(offsetof(BufferHeader, claimed) == KG_CLAIMED_OFFSET);
-static_assert(offsetof(BufferHeader, sink) == KG_SINK_SLOT * KG_SLOT_BYTES);
 
 void number_launches(std::vector<Segment>& segments) {
     std::map<std::tuple<uint32_t, uint8_t, uint32_t, uint8_t>, uint32_t> seen;

@@ -7,9 +7,10 @@
 //
 //   slot 0      magic, version, slots per segment, number of segments
 //   slot 1      slot of the first segment, 0, segments claimed (64 bits, the only word that is shared)
-//   slot 2      nothing
-//   slot 3      the sink: what those write who found no free segment
+//   slots 2, 3  nothing
 //   ...         segments
+//
+// Who finds no free segment writes nothing, and is counted in what was claimed.
 //
 // A segment belongs to one block, or one group of threads in it, during one launch:
 //
@@ -31,7 +32,6 @@
 
 #define KG_SLOT_BYTES 16u
 #define KG_HEADER_SLOTS 4u
-#define KG_SINK_SLOT 3u
 #define KG_CLAIMED_OFFSET 24u  // bytes from the start of the buffer
 #define KG_SEGMENT_HEADER_SLOTS 2u
 #define KG_LEAST_SEGMENT_SLOTS 8u

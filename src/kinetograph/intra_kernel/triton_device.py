@@ -19,19 +19,19 @@ _CLAIM = f"""{{
     .reg .u32 slots, segments, first, x, y, z, nx, ny, nz, block, blocks, place;
     .reg .u32 low, high, clock, early, late;
     .reg .u64 number, segment, time, header;
-    setp.ne.u32 leads, $5, 0;
+    setp.ne.u32 leads, $6, 0;
     mov.u64 number, 0;
     mov.u32 segments, 0;
     mov.u32 slots, 0;
     mov.u32 first, 0;
-    @leads atom.global.add.u64 number, [$3+{layout.CLAIMED_OFFSET}], 1;
-    @leads ld.global.v2.u32 {{slots, segments}}, [$3+8];
-    @leads ld.global.u32 first, [$3+16];
+    @leads atom.global.add.u64 number, [$4+{layout.CLAIMED_OFFSET}], 1;
+    @leads ld.global.v2.u32 {{slots, segments}}, [$4+8];
+    @leads ld.global.u32 first, [$4+16];
     cvt.u64.u32 header, segments;
     setp.lt.u64 has_room, number, header;
     cvt.u32.u64 low, number;
     mad.lo.u32 low, low, slots, first;
-    mad.wide.u32 segment, low, {layout.SLOT_BYTES}, $3;
+    mad.wide.u32 segment, low, {layout.SLOT_BYTES}, $4;
     mov.b64 {{low, high}}, segment;
     mov.u32 x, %ctaid.x;
     mov.u32 y, %ctaid.y;
@@ -45,7 +45,7 @@ _CLAIM = f"""{{
     mul.lo.u32 blocks, blocks, nz;
     mov.u32 place, %smid;
     shl.b32 place, place, 16;
-    or.b32 place, place, $4;
+    or.b32 place, place, $5;
     mov.u32 clock, %clock;
     mov.u64 time, %globaltimer;
     mov.b64 {{early, late}}, time;
@@ -55,9 +55,7 @@ _CLAIM = f"""{{
     mad.lo.u32 $2, slots, {layout.SLOT_BYTES}, low;
     sub.u32 $2, $2, {2 * layout.SLOT_BYTES};
     add.u64 $0, segment, {(layout.SEGMENT_HEADER_SLOTS - 1) * layout.SLOT_BYTES};
-    @!has_room add.u64 $0, $3, {(layout.SINK_SLOT - 1) * layout.SLOT_BYTES};
-    @!has_room cvt.u32.u64 $2, $0;
-    @!has_room add.u32 $2, $2, {layout.SLOT_BYTES};
+    selp.u32 $3, 1, 0, has_room;
 }}"""
 
 _NEXT = """{
@@ -99,9 +97,9 @@ _WAIT = """{
 def _claim(buffer, groups, leads, _semantic=None):
     return core.inline_asm_elementwise(
         _CLAIM,
-        "=&l,=&r,=&r,l,r,r",
+        "=&l,=&r,=&r,=&r,l,r,r",
         [buffer, groups, leads],
-        dtype=(core.int64, core.int32, core.int32),
+        dtype=(core.int64, core.int32, core.int32, core.int32),
         is_pure=False,
         pack=1,
         _semantic=_semantic,
@@ -210,14 +208,15 @@ class Profiler:
         is_leader=True,
         ENABLE_PROFILING: tl.constexpr = True,  # noqa: N803
     ):
-        zero = tl.full((), 0, tl.int32)
+        zero = core.to_tensor(0)
         if ENABLE_PROFILING:
             if isinstance(is_leader, tl.constexpr):
                 leads = (tid(0) == 0).to(tl.int32)
             else:
                 leads = is_leader.to(tl.int32)
             groups = zero + group_id + num_groups * 256
-            pointer, total, end = _claim(profiler_buffer, groups, leads)
+            # Without room nobody leads: if all wrote to one place instead, they would wait for each other.
+            pointer, total, end, leads = _claim(profiler_buffer, groups, leads)
             return Profiler(pointer, total, end, leads, ENABLE_PROFILING)
         else:
             return Profiler(zero.to(tl.int64), zero, zero, zero, ENABLE_PROFILING)

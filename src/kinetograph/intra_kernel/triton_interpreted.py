@@ -79,7 +79,7 @@ class Profiler:
 
 
 class _Silent:
-    """A profiler that is off."""
+    """A profiler that is off, or found no room."""
 
     def record(self, *_args: Any, **_kwargs: Any) -> _Silent:
         return self
@@ -87,15 +87,14 @@ class _Silent:
     mark = record
 
 
-def _claim(buffer: int, groups: int) -> Profiler:
+def _claim(buffer: int, groups: int) -> Profiler | _Silent:
     words = (ctypes.c_uint32 * 5).from_address(buffer)
     claimed = ctypes.c_uint64.from_address(buffer + layout.CLAIMED_OFFSET)
     _magic, _version, slots, segments, first = words
     number = claimed.value
     claimed.value += 1
     if number >= segments:
-        sink = buffer + layout.SINK_SLOT * layout.SLOT_BYTES
-        return Profiler(sink, 0, sink)
+        return _Silent()
     segment = buffer + (first + number * slots) * layout.SLOT_BYTES
     now_ns = time.time_ns()
     block, blocks = _place_in_grid()

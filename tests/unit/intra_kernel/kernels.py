@@ -75,3 +75,12 @@ def waiting(buffer, source, target):
     value = tl.load(source)
     profiler = profiler.mark(0, after=value)
     tl.store(target, value)
+
+
+@triton.jit
+def copy_by_warps(buffer, source, target, SIZE: tl.constexpr, WARPS: tl.constexpr):
+    profiler = Profiler.create(buffer, tid(0) // 32, WARPS, is_leader=(tid(0) % 32 == 0))
+    offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+    profiler = profiler.record(is_start=True, task_type=0)
+    tl.store(target + offsets, tl.load(source + offsets))
+    profiler = profiler.record(is_start=False, task_type=0)
