@@ -31,7 +31,8 @@ void add_cost_note(double scope_cost_ns, Trace& trace) {
 
 }  // namespace
 
-void add_notes(const record::Recording& recording, const LeftOut& left_out, double scope_cost_ns, Trace& trace) {
+void add_notes(const record::Recording& recording, const LeftOut& left_out, double scope_cost_ns,
+               Trace& trace) {
     for (const auto& [kind, text] : recording.notes) trace.notes.push_back({kind, text});
     if (!trace.storage.directory.empty() && !trace.start_ns.in_file() && trace.size() > rows_between_drops)
         trace.notes.push_back(

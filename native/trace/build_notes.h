@@ -14,6 +14,7 @@ struct LeftOut {
 };
 
 // `scope_cost_ns` is 0 where nobody measured what an event costs.
-void add_notes(const record::Recording& recording, const LeftOut& left_out, double scope_cost_ns, Trace& trace);
+void add_notes(const record::Recording& recording, const LeftOut& left_out, double scope_cost_ns,
+               Trace& trace);
 
 }  // namespace kinetograph::trace

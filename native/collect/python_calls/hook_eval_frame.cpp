@@ -15,9 +15,10 @@ namespace kinetograph::collect {
 
 namespace {
 
-_PyFrameEvalFunction before_us = _PyEval_EvalFrameDefault;  // the interpreter itself, or a hook that was there
-_PyFrameEvalFunction next = _PyEval_EvalFrameDefault;       // what we pass frames on to
-uint32_t installation = 0;  // counts installations; 0: none is on
+_PyFrameEvalFunction before_us =
+    _PyEval_EvalFrameDefault;                          // the interpreter itself, or a hook that was there
+_PyFrameEvalFunction next = _PyEval_EvalFrameDefault;  // what we pass frames on to
+uint32_t installation = 0;                             // counts installations; 0: none is on
 uint32_t installations = 0;
 uint32_t first_generation = 0;  // of the rules under which this installation has recorded
 // While installed: of every call the end is wanted, whatever it took and wherever it was made.
@@ -123,8 +124,8 @@ void end(uint32_t name, uint64_t now, uint64_t least_ticks) {
     if (installation != 0 && word.generation() >= first_generation) end(word.name(), now, rules.least_ticks);
 }
 
-// torch.compile puts its hook on whenever a thread enters compiled code, also while it is there, beneath ours.
-// It then passes frames on to us, so that they would go round for ever: from there on, ours is beneath.
+// torch.compile puts its hook on whenever a thread enters compiled code, also while it is there, beneath
+// ours. It then passes frames on to us, so that they would go round for ever: from there on, ours is beneath.
 PyObject* pass_to_hook_before_us(PyThreadState* state, Frame* frame, int is_throwing) {
     if (installed_function() == before_us) next = before_us = _PyEval_EvalFrameDefault;
     return before_us(state, frame, is_throwing);
