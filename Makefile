@@ -20,7 +20,7 @@ BUILT ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src/kinetograph -type f -not -name '*.pyc')
-CPP := $(shell find native src tests/native benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c')
+CPP := $(shell find native src tests/native tests/unit benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cuh' -o -name '*.cu')
 INSTALLED := $(VENV)/.installed
 STUB := src/kinetograph/_native.pyi
 SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
