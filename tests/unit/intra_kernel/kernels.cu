@@ -1,6 +1,8 @@
 // Kernels with records in them. With `RECORDS` of 0 the profiler is off; with less, they know of none.
 #if RECORDS >= 0
+#ifndef KINETOGRAPH_INTRA_KERNEL_CUH  // its text may stand before
 #include <kinetograph/intra_kernel.cuh>
+#endif
 #define RECORDED(statement) statement
 #else
 #define RECORDED(statement)
@@ -35,15 +37,15 @@ extern "C" __global__ void sums(void* buffer, const float* source, float* target
     target[threadIdx.x] = total;
 }
 
-#if RECORDS >= 0
+#if RECORDS > 0
 extern "C" __global__ void warps(void* buffer, const float*, float*, int task) {
-    auto profiler = kinetograph::Profiler<(RECORDS > 0)>::per_warp(buffer);
-    kinetograph::Scope<(RECORDS > 0)> working(profiler, task);
+    auto profiler = kinetograph::Profiler<>::per_warp(buffer);
+    kinetograph::Scope<> working(profiler, task);
     profiler.mark(1, threadIdx.x);
 }
 
 extern "C" __global__ void numbers(void* buffer, const float*, float*, int task) {
-    kinetograph::Profiler<(RECORDS > 0)> profiler(buffer, 1, 2, threadIdx.x == 0);
+    kinetograph::Profiler<> profiler(buffer, 1, 2, threadIdx.x == 0);
     profiler.mark(task, -1);
     profiler.mark(task, 4000000000u);
     profiler.mark(task, -5000000000ll);

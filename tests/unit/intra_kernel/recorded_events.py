@@ -11,9 +11,13 @@ NAMES = ["whole", "step", "arrived", "block"]
 
 def told(trace: kg.Trace) -> list[tuple[Any, ...]]:
     """All of the events but when they were, and on which SM: by block, group and launch, as they began."""
-    events = sorted(trace.events, key=place)
+    places: dict[tuple[Any, ...], list[kg.Event]] = {}
+    for event in trace.events:
+        places.setdefault(place(event), []).append(event)
     return [
-        (*place(event), event.name, event.kind, payloads(event), around(event, events)) for event in events
+        (*where, event.name, event.kind, payloads(event), around(event, places[where]))
+        for where in sorted(places)
+        for event in places[where]
     ]
 
 
@@ -29,8 +33,7 @@ def around(event: kg.Event, events: list[kg.Event]) -> list[str]:
     return [
         other.name
         for other in events
-        if other is not event and place(other) == place(event)
-        if other.kind == kg.EventKind.SPAN
+        if other is not event and other.kind == kg.EventKind.SPAN
         if other.start_ns <= event.start_ns and event.end_ns <= other.end_ns
     ]
 
