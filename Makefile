@@ -51,8 +51,8 @@ torch-test: ## our names and numbers against PyTorch's own (installs torch into 
 	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS="tests/unit/test_torch_names.py tests/unit/test_torch_averages.py \
 	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/test_docs.py"
 
-triton-test: ## records inside Triton's kernels (installs Triton and torch into TRITON_VENV)
-	$(MAKE) VENV=$(TRITON_VENV) $(TRITON_VENV)/.group-triton $(TRITON_VENV)/.group-torch
+triton-test: ## records inside kernels (installs Triton, torch, Numba and NVIDIA's compilers into TRITON_VENV)
+	$(MAKE) VENV=$(TRITON_VENV) $(TRITON_VENV)/.group-kernels $(TRITON_VENV)/.group-torch
 	$(MAKE) VENV=$(TRITON_VENV) pytest PYTEST_ARGS="tests/unit/intra_kernel tests/test_docs.py"
 
 native-test: $(VENV)/.group-build ## the native tests alone

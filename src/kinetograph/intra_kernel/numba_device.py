@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import cuda
+from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import layout, ptx
 
-try:
-    from numba.cuda import types
-except ImportError:
-    from numba import types
+if not hasattr(types, "Tuple"):
+    from numba import types  # Numba's own CUDA, before it became a package
 
 __all__ = ["create_profiler", "mark", "record"]
 
@@ -33,8 +32,8 @@ def create_profiler(profiler_buffer, group_id=0, num_groups=1, is_leader=None):
     """
     groups = group_id + num_groups * 256
     if is_leader is None:
-        place = cuda.threadIdx
-        return _claim(profiler_buffer, groups, place.x + place.y + place.z == 0)
+        is_first = cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0 and cuda.threadIdx.z == 0
+        return _claim(profiler_buffer, groups, is_first)
     return _claim(profiler_buffer, groups, is_leader)
 
 
@@ -64,9 +63,7 @@ def _claim(typing: Any, buffer: Any, groups: Any, leads: Any) -> Any:
         address = builder.ptrtoint(array.data, _LONG)
         leads = builder.zext(arguments[2], _WORD)
         results = (_LONG, _WORD, _WORD)
-        made = _assemble(
-            builder, ptx.CLAIM, ptx.CLAIM_CONSTRAINTS, results, [address, arguments[1], leads]
-        )
+        made = _assemble(builder, ptx.CLAIM, ptx.CLAIM_CONSTRAINTS, results, [address, arguments[1], leads])
         return context.make_tuple(builder, signature.return_type, [*made, leads])
 
     return _PROFILER(buffer, types.int32, types.boolean), generate

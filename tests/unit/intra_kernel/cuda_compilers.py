@@ -18,31 +18,26 @@ from kinetograph.intra_kernel.cuda import include_dir
 SOURCE = Path(__file__).with_name("kernels.cu")
 
 
-def by_nvcc(records: int, capability: int, *options: str) -> bytes:
+@cache
+def by_nvcc(records: int, capability: int) -> bytes:
     """With the header found in a folder."""
-    if shutil.which("nvcc") is None:
-        pytest.skip("no nvcc")
+    nvcc = tool("nvcc")
     with TemporaryDirectory() as folder:
         target = Path(folder, "kernels.cubin")
-        command = [
-            "nvcc",
-            "-cubin",
-            f"-arch=sm_{capability}",
-            f"-DRECORDS={records}",
-            "-I",
-            include_dir(),
-            *options,
-        ]
-        done = subprocess.run([*command, SOURCE, "-o", target], capture_output=True, text=True)
+        command = [nvcc, "-cubin", SOURCE, "-o", target, *options_for(records, capability)]
+        done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "warning" not in done.stderr
         return target.read_bytes()
 
 
+@cache
 def by_nvrtc(records: int, capability: int, *options: str) -> bytes:
-    return compile_text(
-        SOURCE.read_text(), f"-arch=sm_{capability}", f"-DRECORDS={records}", f"-I{include_dir()}", *options
-    )
+    return compile_text(SOURCE.read_text(), *options_for(records, capability), *options)
+
+
+def options_for(records: int, capability: int) -> list[str]:
+    return [f"-arch=sm_{capability}", f"-DRECORDS={records}", f"-I{include_dir()}"]
 
 
 def compile_text(text: str, *options: str) -> bytes:
@@ -72,10 +67,22 @@ def _check(code: int) -> None:
 
 @cache
 def _nvrtc() -> Any:
-    places = [*sys.path, "/usr/local/cuda/lib64"]
-    patterns = ("nvidia/*/lib/libnvrtc.so.*", "libnvrtc.so.*")
-    found = [path for place in places for pattern in patterns for path in Path(place).glob(pattern)]
-    found = [path for path in found if "alt" not in path.name]
+    found = in_wheels("lib/libnvrtc.so.*")
     if not found:
         pytest.skip("no NVRTC")
+    # It looks for these by name only, and finds what is loaded.
+    for path in found[0].parent.glob("libnvrtc-builtins.so.*"):
+        ctypes.CDLL(str(path))
     return ctypes.CDLL(str(found[0]))
+
+
+def tool(name: str) -> str:
+    found = [*in_wheels(f"bin/{name}"), *filter(None, [shutil.which(name)])]
+    if not found:
+        pytest.skip(f"no {name}")
+    return str(found[0])
+
+
+def in_wheels(pattern: str) -> list[Path]:
+    found = [path for place in sys.path for path in Path(place).glob(f"nvidia/*/{pattern}")]
+    return [path for path in found if ".alt." not in path.name]

@@ -29,7 +29,7 @@ def new_buffer(slots: int = 1000, slots_per_segment: int = 32) -> np.ndarray:
 
 
 def test_numbers_are_those_of_the_layout() -> None:
-    defined = re.findall(r"constexpr unsigned (\w+) = (\w+)u;", cuda_source())
+    defined = re.findall(r"^    ([A-Z_]+) = (\w+)u,$", cuda_source(), flags=re.MULTILINE)
     assert len(defined) == 13
     assert {name: int(value, 0) for name, value in defined} == {
         name: getattr(layout, name) for name, _value in defined

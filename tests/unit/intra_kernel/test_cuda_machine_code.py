@@ -27,7 +27,13 @@ def code(compiler: Compiler, kernel: str, records: int, capability: int = 90) ->
 def test_a_profiler_that_is_off_leaves_the_machine_code_as_it_was(
     compiler: Compiler, capability: int
 ) -> None:
-    assert compiler(OFF, capability) == compiler(NOT_THERE, capability)
+    for kernel in ("steps", "sums"):
+        off, plain = (code(compiler, kernel, records, capability) for records in (OFF, NOT_THERE))
+        assert (off.text, off.registers) == (plain.text, plain.registers)
+
+
+def test_not_a_byte_of_a_file_tells_that_a_profiler_was_off() -> None:
+    assert by_nvcc(OFF, 90) == by_nvcc(NOT_THERE, 90)
 
 
 def test_one_switch_turns_all_profilers_off() -> None:

@@ -25,19 +25,21 @@ namespace kinetograph {
 
 namespace layout {
 
-constexpr unsigned SEGMENT_MAGIC = 0x5347474Bu;
-constexpr unsigned SLOT_BYTES = 16u;
-constexpr unsigned SINK_SLOT = 3u;
-constexpr unsigned CLAIMED_OFFSET = 24u;
-constexpr unsigned SEGMENT_HEADER_SLOTS = 2u;
-constexpr unsigned KIND_START = 0u;
-constexpr unsigned KIND_END = 1u;
-constexpr unsigned KIND_INSTANT = 2u;
-constexpr unsigned KIND_PAYLOAD = 3u;
-constexpr unsigned TASKS = 2048u;
-constexpr unsigned SUM_STEP = 8192u;
-constexpr unsigned PAYLOAD_INT = 1u;
-constexpr unsigned PAYLOAD_FLOAT = 2u;
+enum : unsigned {
+    SEGMENT_MAGIC = 0x5347474Bu,
+    SLOT_BYTES = 16u,
+    SINK_SLOT = 3u,
+    CLAIMED_OFFSET = 24u,
+    SEGMENT_HEADER_SLOTS = 2u,
+    KIND_START = 0u,
+    KIND_END = 1u,
+    KIND_INSTANT = 2u,
+    KIND_PAYLOAD = 3u,
+    TASKS = 2048u,
+    SUM_STEP = 8192u,
+    PAYLOAD_INT = 1u,
+    PAYLOAD_FLOAT = 2u,
+};
 
 }  // namespace layout
 
