@@ -1,4 +1,4 @@
-"""One kernel, by nvcc, NVRTC, CuPy, Numba and Triton: they record the same, on a real device."""
+"""One kernel, by nvcc, CuPy, Numba and Triton: they record the same, on a real device."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ Launch = Callable[[Any, Any, Any, int, Any], None]
 
 
 def needed(name: str) -> ModuleType:
-    return pytest.importorskip(name, reason=f"no {name}", exc_type=ImportError)  # type: ignore[no-any-return]
+    try:
+        return import_module(name)
+    except ImportError as error:
+        pytest.skip(f"no {name}: {error}")
 
 
 @cache
-def function_by_nvcc() -> ctypes.c_void_p:
+def function_by_nvcc(name: str) -> ctypes.c_void_p:
     if shutil.which("nvcc") is None:
         pytest.skip("no nvcc")
     command = ["nvcc", "-cubin", "-arch=native", "-DRECORDS=1", "-I", include_dir(), KERNELS / "kernels.cu"]
@@ -50,11 +53,11 @@ def function_by_nvcc() -> ctypes.c_void_p:
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     with driver.primary_context(0):
         driver.call("cuModuleLoadData", ctypes.byref(module), code)
-        driver.call("cuModuleGetFunction", ctypes.byref(function), module, b"steps")
+        driver.call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
     return function
 
 
-def by_nvcc(buffer: Any, source: Any, target: Any, task: int, stream: Any) -> None:
+def by_nvcc(buffer: Any, source: Any, target: Any, task: int, stream: Any, name: str = "steps") -> None:
     address = buffer.__cuda_array_interface__["data"][0]
     values = [
         ctypes.c_uint64(address),
@@ -64,7 +67,7 @@ def by_nvcc(buffer: Any, source: Any, target: Any, task: int, stream: Any) -> No
     pointers = [ctypes.cast(ctypes.byref(value), ctypes.c_void_p) for value in [*values, ctypes.c_int(task)]]
     arguments = (ctypes.c_void_p * len(pointers))(*pointers)
     grid, block = (BLOCKS, 1, 1), (THREADS, 1, 1)
-    function = function_by_nvcc()
+    function = function_by_nvcc(name)
     with driver.primary_context(0):
         handle = ctypes.c_void_p(stream.cuda_stream)
         driver.call("cuLaunchKernel", function, *grid, *block, 0, handle, arguments, None)
@@ -170,6 +173,33 @@ def test_all_front_ends_take_buffers_of_all_kinds(torch: Any, launch: Launch, ki
     source, target = arrays(torch)
     launch(buffer, source, target, 0, torch.cuda.current_stream())
     assert told(load_profiler_buffer(buffer, NAMES)) == told_by_steps(BLOCKS, THREADS)
+
+
+def test_each_warp_may_have_a_row_in_cuda(torch: Any) -> None:
+    buffer = alloc_profiler_buffer(100_000)
+    by_nvcc(buffer, *arrays(torch), 0, torch.cuda.current_stream(), name="warps")
+    trace = load_profiler_buffer(buffer, ["whole", "thread"])
+    assert rows_of_warps(trace) == ROWS_OF_WARPS
+    marks = [event for event in trace.events if event.name == "thread"]
+    assert {event.args["payload"] for event in marks} == set(range(0, THREADS, 32))
+
+
+def test_each_warp_may_have_a_row_in_numba(torch: Any) -> None:
+    cuda = needed("numba.cuda")
+    kernel = cuda.jit(import_module("tests.unit.intra_kernel.numba_kernels").warps)
+    buffer = alloc_profiler_buffer(100_000)
+    kernel[BLOCKS, THREADS](buffer, *arrays(torch), 0)
+    assert rows_of_warps(load_profiler_buffer(buffer)) == ROWS_OF_WARPS
+
+
+ROWS_OF_WARPS = sorted(
+    f"block {block} group {warp}" for block in range(BLOCKS) for warp in range(THREADS // 32)
+)
+
+
+def rows_of_warps(trace: kg.Trace) -> list[str]:
+    assert not trace.notes
+    return sorted(event.track.name for event in trace.events if event.kind == kg.EventKind.SPAN)
 
 
 def test_a_kernel_of_load_inline_records(torch: Any, tmp_path: Path) -> None:

@@ -1,21 +1,17 @@
 """`create_profiler`, `record` and `mark` for kernels that Numba compiles: the records of `ptx.py` in them.
 
 A profiler is a tuple in registers, so each function returns the one to go on with. One that is off is None, a
-type of its own: nothing is compiled for it.
+type of its own: nothing is generated for it.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import cuda
-from numba.cuda import types
+from numba import types
 from numba.cuda.extending import intrinsic
 
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import layout, ptx
-
-if not hasattr(types, "Tuple"):
-    from numba import types  # Numba's own CUDA, before it became a package
 
 __all__ = ["create_profiler", "mark", "record"]
 
@@ -24,105 +20,135 @@ _PROFILER = types.Tuple((types.int64, types.int32, types.int32, types.int32))
 """Pointer, sum, end and whether it leads."""
 
 
-@cuda.jit(device=True)
-def create_profiler(profiler_buffer, group_id=0, num_groups=1, is_leader=None):
+@intrinsic
+def create_profiler(
+    typing: Any, profiler_buffer: Any, group_id: Any = 0, num_groups: Any = 1, is_leader: Any = None
+) -> Any:
     """A profiler for a block, or for one of `num_groups` groups of its threads, one of which leads.
 
     Without a buffer it is off. By default the first thread of a block leads.
     """
-    groups = group_id + num_groups * 256
-    if is_leader is None:
-        is_first = cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0 and cuda.threadIdx.z == 0
-        return _claim(profiler_buffer, groups, is_first)
-    return _claim(profiler_buffer, groups, is_leader)
+    leads = types.none if _is_none(is_leader) else types.boolean
+    arguments = (types.int32, types.int32, leads)
+    if _is_none(profiler_buffer):
+        return types.none(types.none, *arguments), _generate_nothing
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        buffer, group, groups, leader = values
+        array = context.make_array(signature.args[0])(context, builder, buffer)
+        leads = builder.zext(_is_first_thread(builder) if _is_none(is_leader) else leader, _WORD)
+        place = builder.add(group, builder.shl(groups, _WORD(8)))
+        operands = [builder.ptrtoint(array.data, _LONG), place, leads]
+        claimed = _assemble(builder, ptx.CLAIM, ptx.CLAIM_CONSTRAINTS, [_LONG, _WORD, _WORD], operands)
+        return context.make_tuple(builder, _PROFILER, [*claimed, leads])
+
+    return _PROFILER(profiler_buffer, *arguments), generate
 
 
-@cuda.jit(device=True)
-def record(profiler, is_start, task_type, payload=None, after=None):
+@intrinsic
+def record(
+    typing: Any, profiler: Any, is_start: Any, task_type: Any, payload: Any = None, after: Any = None
+) -> Any:
     """The edge of a range; the profiler to go on with."""
-    profiler = _store_value(_store_value(profiler, after), payload)
-    if is_start:
-        return _store_start(profiler, task_type)
-    return _store_end(profiler, task_type)
+    arguments = (types.boolean, types.int32, _value_type(payload), _value_type(after))
+    if _is_none(profiler):
+        return types.none(types.none, *arguments), _generate_nothing
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        profiler, is_start, task, payload, after = values
+        writer = _Writer(builder, profiler)
+        writer.store_value(after)
+        writer.store_value(payload)
+        writer.store_edge(is_start, task)
+        return context.make_tuple(builder, _PROFILER, writer.fields)
+
+    return _PROFILER(_PROFILER, *arguments), generate
 
 
-@cuda.jit(device=True)
-def mark(profiler, task_type, payload=None, after=None):
+@intrinsic
+def mark(typing: Any, profiler: Any, task_type: Any, payload: Any = None, after: Any = None) -> Any:
     """A moment; the profiler to go on with."""
-    profiler = _store_value(_store_value(profiler, after), payload)
-    return _store_instant(profiler, task_type)
+    arguments = (types.int32, _value_type(payload), _value_type(after))
+    if _is_none(profiler):
+        return types.none(types.none, *arguments), _generate_nothing
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        profiler, task, payload, after = values
+        writer = _Writer(builder, profiler)
+        writer.store_value(after)
+        writer.store_value(payload)
+        writer.store_stamp(layout.KIND_INSTANT, task)
+        return context.make_tuple(builder, _PROFILER, writer.fields)
+
+    return _PROFILER(_PROFILER, *arguments), generate
 
 
-@intrinsic
-def _claim(typing: Any, buffer: Any, groups: Any, leads: Any) -> Any:
-    if _is_none(buffer):
-        return _nothing(buffer, groups, leads)
+class _Writer:
+    """Generates the code of records, one behind the other."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.ptrtoint(array.data, _LONG)
-        leads = builder.zext(arguments[2], _WORD)
-        results = (_LONG, _WORD, _WORD)
-        made = _assemble(builder, ptx.CLAIM, ptx.CLAIM_CONSTRAINTS, results, [address, arguments[1], leads])
-        return context.make_tuple(builder, signature.return_type, [*made, leads])
+    def __init__(self, builder: Any, profiler: Any) -> None:
+        self._builder = builder
+        self.fields = [builder.extract_value(profiler, index) for index in range(len(_PROFILER))]
 
-    return _PROFILER(buffer, types.int32, types.boolean), generate
+    def store_value(self, value: Any) -> None:
+        """Of the type of `_value_type`: those of None are pointers."""
+        if value.type == ir.FloatType():
+            bits = self._builder.zext(self._builder.bitcast(value, _WORD), _LONG)
+            self._store(ptx.store(layout.KIND_PAYLOAD, layout.PAYLOAD_FLOAT), "l", bits)
+        elif value.type == _LONG:
+            self._store(ptx.store(layout.KIND_PAYLOAD, layout.PAYLOAD_INT), "l", value)
 
+    def store_stamp(self, kind: int, task: Any) -> None:
+        self._store(ptx.store(kind, "$6"), "r", task)
 
-def _stamped(kind: int) -> Any:
-    @intrinsic
-    def store(typing: Any, profiler: Any, task: Any) -> Any:
-        if _is_none(profiler):
-            return _nothing(profiler, task)
+    def store_edge(self, is_start: Any, task: Any) -> None:
+        """Where it is known which one, the other is left out by the compiler."""
+        before, made = self.fields, []
+        with self._builder.if_else(is_start) as branches:
+            for branch, kind in zip(branches, (layout.KIND_START, layout.KIND_END), strict=True):
+                with branch:
+                    self.fields = before
+                    self.store_stamp(kind, task)
+                    made.append((self.fields, self._builder.block))
+        self.fields = [self._either(index, made) for index in range(len(before))]
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            profiler, task = arguments
-            return _stored(context, builder, profiler, ptx.store(kind, "$6"), [(task, "r")])
+    def _either(self, index: int, made: list[tuple[list[Any], Any]]) -> Any:
+        field = self._builder.phi(made[0][0][index].type)
+        for fields, block in made:
+            field.add_incoming(fields[index], block)
+        return field
 
-        return _PROFILER(_PROFILER, types.int32), generate
-
-    return store
-
-
-_store_start = _stamped(layout.KIND_START)
-_store_end = _stamped(layout.KIND_END)
-_store_instant = _stamped(layout.KIND_INSTANT)
-
-
-@intrinsic
-def _store_value(typing: Any, profiler: Any, value: Any) -> Any:
-    if _is_none(profiler) or _is_none(value):
-        return profiler(profiler, value), lambda context, builder, signature, arguments: arguments[0]
-    is_float = isinstance(value, types.Float)
-    text = ptx.store(layout.KIND_PAYLOAD, layout.PAYLOAD_FLOAT if is_float else layout.PAYLOAD_INT)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        profiler, value = arguments
-        if is_float:
-            value = builder.zext(builder.bitcast(value, _WORD), _LONG)
-        return _stored(context, builder, profiler, text, [(value, "l")])
-
-    return _PROFILER(_PROFILER, types.float32 if is_float else types.int64), generate
+    def _store(self, text: str, constraint: str, value: Any) -> None:
+        constraints = f"{ptx.STORE_CONSTRAINTS},{constraint}"
+        made = _assemble(self._builder, text, constraints, [_LONG, _WORD], [*self.fields, value])
+        self.fields = [*made, *self.fields[2:]]
 
 
 def _is_none(kind: Any) -> bool:
-    return isinstance(kind, types.NoneType) or (isinstance(kind, types.Omitted) and kind.value is None)
+    """Of the type of an argument, or the default of one that was not passed."""
+    return kind is None or isinstance(kind, types.NoneType)
 
 
-def _nothing(*kinds: Any) -> Any:
-    return types.none(*kinds), lambda context, builder, signature, arguments: context.get_dummy_value()
+def _value_type(kind: Any) -> Any:
+    if _is_none(kind):
+        return types.none
+    return types.float32 if isinstance(kind, types.Float) else types.int64
 
 
-def _stored(context: Any, builder: Any, profiler: Any, text: str, operands: list[tuple[Any, str]]) -> Any:
-    fields = [builder.extract_value(profiler, index) for index in range(4)]
-    constraints = ",".join([ptx.STORE_CONSTRAINTS, *[constraint for _value, constraint in operands]])
-    values = [*fields, *[value for value, _constraint in operands]]
-    pointer, total = _assemble(builder, text, constraints, (_LONG, _WORD), values)
-    return context.make_tuple(builder, _PROFILER, [pointer, total, *fields[2:]])
+def _generate_nothing(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    return context.get_dummy_value()
 
 
-def _assemble(builder: Any, text: str, constraints: str, results: Any, values: list[Any]) -> list[Any]:
+def _is_first_thread(builder: Any) -> Any:
+    [number] = _assemble(builder, ptx.THREAD, "=r", [_WORD], [])
+    return builder.icmp_unsigned("==", number, _WORD(0))
+
+
+def _assemble(builder: Any, text: str, constraints: str, results: list[Any], values: list[Any]) -> list[Any]:
     """Loads and stores stay on their side of it."""
-    kind = ir.FunctionType(ir.LiteralStructType(results), [value.type for value in values])
+    result = results[0] if len(results) == 1 else ir.LiteralStructType(results)
+    kind = ir.FunctionType(result, [value.type for value in values])
     made = builder.call(ir.InlineAsm(kind, text, constraints + ",~{memory}", side_effect=True), values)
+    if len(results) == 1:
+        return [made]
     return [builder.extract_value(made, index) for index in range(len(results))]

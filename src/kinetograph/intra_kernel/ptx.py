@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kinetograph.intra_kernel import layout
 
-__all__ = ["CLAIM", "CLAIM_CONSTRAINTS", "STORE_CONSTRAINTS", "WAIT", "store"]
+__all__ = ["CLAIM", "CLAIM_CONSTRAINTS", "STORE_CONSTRAINTS", "THREAD", "WAIT", "store"]
 
 CLAIM = f"""{{
     .reg .pred leads, has_room;
@@ -101,6 +101,16 @@ WAIT = """{
     mov.u32 $0, 0;
 }"""
 """Zero = of pointer, whether it leads, 32 bits to wait for."""
+
+THREAD = """{
+    .reg .u32 y, z;
+    mov.u32 $0, %tid.x;
+    mov.u32 y, %tid.y;
+    mov.u32 z, %tid.z;
+    or.b32 $0, $0, y;
+    or.b32 $0, $0, z;
+}"""
+"""Zero = for the first thread of a block."""
 
 CLAIM_CONSTRAINTS = "=&l,=&r,=&r,l,r,r"
 STORE_CONSTRAINTS = "=&l,=&r,l,r,r,r"

@@ -34,3 +34,12 @@ def plain_steps(buffer: Any, source: Any, target: Any, task: int) -> None:
 
 
 steps = cuda.jit(steps_of(True))
+
+
+def warps(buffer: Any, source: Any, target: Any, task: int) -> None:
+    profiler = create_profiler(
+        buffer, cuda.threadIdx.x // 32, num_groups=cuda.blockDim.x // 32, is_leader=cuda.laneid == 0
+    )
+    profiler = record(profiler, True, task)
+    profiler = mark(profiler, 1)
+    profiler = record(profiler, False, task)
