@@ -20,7 +20,7 @@ BUILT ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src/kinetograph -type f -not -name '*.pyc')
-CPP := $(shell find native src tests/native benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c')
+CPP := $(shell find native src tests/native tests/unit benchmarks/floor -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.cuh' -o -name '*.cu')
 INSTALLED := $(VENV)/.installed
 STUB := src/kinetograph/_native.pyi
 SANITIZERS := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
@@ -51,8 +51,8 @@ torch-test: ## our names and numbers against PyTorch's own (installs torch into 
 	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS="tests/unit/test_torch_names.py tests/unit/test_torch_averages.py \
 	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/test_docs.py"
 
-triton-test: ## records inside Triton's kernels (installs Triton and torch into TRITON_VENV)
-	$(MAKE) VENV=$(TRITON_VENV) $(TRITON_VENV)/.group-triton $(TRITON_VENV)/.group-torch
+triton-test: ## records inside kernels (installs Triton, torch, Numba and NVIDIA's compilers into TRITON_VENV)
+	$(MAKE) VENV=$(TRITON_VENV) $(TRITON_VENV)/.group-kernels $(TRITON_VENV)/.group-torch
 	$(MAKE) VENV=$(TRITON_VENV) pytest PYTEST_ARGS="tests/unit/intra_kernel tests/test_docs.py"
 
 native-test: $(VENV)/.group-build ## the native tests alone

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from kinetograph import _native
 from kinetograph.checks import require_int
-from kinetograph.errors import ArgumentError, NotAvailable, UsageError
+from kinetograph.errors import UsageError
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import layout
+from kinetograph.intra_kernel.arrays import new_array
+from kinetograph.intra_kernel.memory import Memory, memory_of
 from kinetograph.trace import DeviceType, Trace
 
 __all__ = ["alloc_profiler_buffer", "load_profiler_buffer", "reset_profiler_buffer"]
@@ -21,7 +23,6 @@ _MOST_SLOTS = 1 << 27
 """Two GiB: kernels count bytes of the buffer in 32 bits."""
 
 _HEADER = struct.Struct("<IIII IIQ")
-_ALIGNMENT = layout.HEADER_SLOTS * layout.SLOT_BYTES
 
 
 @dataclass(frozen=True)
@@ -46,38 +47,39 @@ class _Plan:
 
 
 def alloc_profiler_buffer(
-    max_num_profile_slots: int, slots_per_segment: int | None = None, device: Any = None
+    max_num_profile_slots: int,
+    slots_per_segment: int | None = None,
+    device: Any = None,
+    kind: str | None = None,
 ) -> Any:
-    """A buffer for at least so many records, ready to be passed to kernels: a tensor of torch.
+    """A buffer for at least so many records, ready to be passed to kernels.
 
     Each block of a launch takes a segment of it, with room for `slots_per_segment - 3` records; what finds no
-    room is counted in the notes of the trace. Without a GPU it lies in host memory, for Triton's interpreter.
+    room is counted in the notes of the trace. `kind` says what it is: "torch", "cupy", "numba", "driver" for
+    memory that needs none of them, or "numpy" for kernels that run on the CPU. By default it is of the first
+    of these that is loaded. Without a GPU it lies in host memory, for Triton's interpreter.
     """
     plan = _plan(max_num_profile_slots, slots_per_segment)
-    torch = _torch()
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() and not _is_interpreting() else "cpu"
-    buffer = torch.zeros(plan.slots * 2, dtype=torch.int64, device=device)
-    _write_header(buffer, plan)
+    buffer = new_array(plan.slots * 2, kind, device)
+    memory = memory_of(buffer)
+    memory.fill(plan.header(memory.address))
     return buffer
 
 
 def reset_profiler_buffer(profiler_buffer: Any) -> None:
-    """Forget what was recorded. Reads the header back, so kernels of the current stream are waited for."""
-    plan = _plan_in(_tensor(profiler_buffer))
-    profiler_buffer.zero_()
-    _write_header(profiler_buffer, plan)
+    """Forget what was recorded. Waits for the kernels of its device."""
+    memory = memory_of(profiler_buffer)
+    memory.fill(_plan_in(memory).header(memory.address))
 
 
 def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str, ...] = ()) -> Trace:
-    """What kernels have recorded, as a trace. Waits for those of the current stream.
+    """What kernels have recorded, as a trace. Waits for those of its device.
 
     >>> trace = load_profiler_buffer(buffer, ["load", "dot"])
     """
-    tensor = _tensor(profiler_buffer)
-    on_device = tensor.device.type != "cpu"
-    place = (int(DeviceType.CUDA), tensor.device.index or 0) if on_device else (0, -1)
-    native = _native.decode_intra_kernel(tensor.cpu().numpy(), [str(name) for name in task_names], 0, *place)
+    memory = memory_of(profiler_buffer)
+    place = (0, -1) if memory.device is None else (int(DeviceType.CUDA), memory.device)
+    native = _native.decode_intra_kernel(memory.read(), [str(name) for name in task_names], 0, *place)
     return Trace(native)
 
 
@@ -96,44 +98,13 @@ def _plan(slots: int, segment_slots: int | None) -> _Plan:
     return _Plan(segment_slots, max(1, min(fitting, max(_LEAST_SEGMENTS, -(-slots // usable)))))
 
 
-def _plan_in(buffer: Any) -> _Plan:
-    header = buffer[: _ALIGNMENT // 8].cpu().numpy().tobytes()
-    magic, version, segment_slots, segments, *_rest = _HEADER.unpack_from(header)
-    if (magic, version) != (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION):
-        raise UsageError(
-            "profiler_buffer: this tensor is no profiler buffer, or its header was written over",
-            hint="make one by alloc_profiler_buffer",
-        )
-    return _Plan(segment_slots, segments)
-
-
-def _write_header(buffer: Any, plan: _Plan) -> None:
-    torch = _torch()
-    header = plan.header(buffer.data_ptr())
-    words = torch.frombuffer(bytearray(header), dtype=torch.int64)
-    buffer[: len(words)].copy_(words)
-
-
-def _tensor(buffer: Any) -> Any:
-    if not hasattr(buffer, "data_ptr"):
-        raise ArgumentError(
-            f"profiler_buffer: expected what alloc_profiler_buffer returned, got {type(buffer).__name__}",
-            hint="inside `with ProfilerBuffer(...) as buffer` it is `buffer`",
-        )
-    return buffer
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise NotAvailable(
-            "profiler buffers are tensors of PyTorch, which is not installed", hint="pip install torch"
-        ) from None
-    return torch
-
-
-def _is_interpreting() -> bool:
-    import os
-
-    return os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "on", "yes")
+def _plan_in(memory: Memory) -> _Plan:
+    header = memory.read(_HEADER.size).tobytes()
+    if len(header) == _HEADER.size:
+        magic, version, segment_slots, segments, *_rest = _HEADER.unpack(header)
+        if (magic, version) == (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION):
+            return _Plan(segment_slots, segments)
+    raise UsageError(
+        "profiler_buffer: this is no profiler buffer, or its header was written over",
+        hint="make one by alloc_profiler_buffer",
+    )

@@ -56,10 +56,11 @@ class ProfilerBuffer:
         task_names: list[str] | tuple[str, ...] = (),
         slots_per_segment: int | None = None,
         device: Any = None,
+        kind: str | None = None,
     ) -> None:
         self._path = _path_of(trace_file)
         self._task_names = list(task_names)
-        self._options = (max_num_profile_slots, slots_per_segment, device)
+        self._options = (max_num_profile_slots, slots_per_segment, device, kind)
         self._buffer: Any = None
 
     def __enter__(self) -> Any:

@@ -1,103 +1,23 @@
-"""`Profiler` and `tid` for kernels that Triton compiles: PTX that writes the records of `layout.h`.
+"""`Profiler` and `tid` for kernels that Triton compiles: the records of `ptx.py` in them.
 
-What a record costs in a loop decides its shape. A store stands under a predicate, not under an `if`: Triton
-moves those to the end of a pipelined loop. Who leads is found once, before. The pointer is counted on its low
-word and stops at the last slot, in one instruction; the sum holds the tag and is its own state; an end reads
-one clock and not two. No annotations from the future here: Triton reads those of an aggregate.
+Nothing of a record stands under an `if`: Triton moves those to the end of a pipelined loop. No annotations
+from the future here: Triton reads those of an aggregate.
 """
 
 import triton
 import triton.language as tl
 from triton.language import core
 
-from kinetograph.intra_kernel import layout
+from kinetograph.intra_kernel import layout, ptx
 
 __all__ = ["Profiler", "tid"]
-
-_CLAIM = f"""{{
-    .reg .pred leads, has_room;
-    .reg .u32 slots, segments, first, x, y, z, nx, ny, nz, block, blocks, place;
-    .reg .u32 low, high, clock, early, late;
-    .reg .u64 number, segment, time, header;
-    setp.ne.u32 leads, $6, 0;
-    mov.u64 number, 0;
-    mov.u32 segments, 0;
-    mov.u32 slots, 0;
-    mov.u32 first, 0;
-    @leads atom.global.add.u64 number, [$4+{layout.CLAIMED_OFFSET}], 1;
-    @leads ld.global.v2.u32 {{slots, segments}}, [$4+8];
-    @leads ld.global.u32 first, [$4+16];
-    cvt.u64.u32 header, segments;
-    setp.lt.u64 has_room, number, header;
-    cvt.u32.u64 low, number;
-    mad.lo.u32 low, low, slots, first;
-    mad.wide.u32 segment, low, {layout.SLOT_BYTES}, $4;
-    mov.b64 {{low, high}}, segment;
-    mov.u32 x, %ctaid.x;
-    mov.u32 y, %ctaid.y;
-    mov.u32 z, %ctaid.z;
-    mov.u32 nx, %nctaid.x;
-    mov.u32 ny, %nctaid.y;
-    mov.u32 nz, %nctaid.z;
-    mad.lo.u32 block, z, ny, y;
-    mad.lo.u32 block, block, nx, x;
-    mul.lo.u32 blocks, nx, ny;
-    mul.lo.u32 blocks, blocks, nz;
-    mov.u32 place, %smid;
-    shl.b32 place, place, 16;
-    or.b32 place, place, $5;
-    mov.u32 clock, %clock;
-    mov.u64 time, %globaltimer;
-    mov.b64 {{early, late}}, time;
-    @has_room st.global.v4.u32 [segment], {{{layout.SEGMENT_MAGIC}, block, blocks, place}};
-    @has_room st.global.v4.u32 [segment+16], {{low, clock, early, late}};
-    mov.u32 $1, low;
-    mad.lo.u32 $2, slots, {layout.SLOT_BYTES}, low;
-    sub.u32 $2, $2, {2 * layout.SLOT_BYTES};
-    add.u64 $0, segment, {(layout.SEGMENT_HEADER_SLOTS - 1) * layout.SLOT_BYTES};
-    selp.u32 $3, 1, 0, has_room;
-}}"""
-
-_NEXT = """{
-    .reg .pred leads;
-    .reg .u32 low, high, clock, early, late;
-    .reg .u64 time;
-    setp.ne.u32 leads, $5, 0;
-    mov.b64 {low, high}, $2;
-    add.u32 low, low, 16;
-    min.u32 low, low, $4;
-    mov.b64 $0, {low, high};
-    add.u32 $1, $3, TAG;
-"""
-_STAMP_START = """
-    mov.u32 clock, %clock;
-    mov.u64 time, %globaltimer;
-    mov.b64 {early, late}, time;
-    @leads st.global.v4.u32 [$0], {$1, clock, early, late};
-}"""
-_STAMP_END = """
-    mov.u32 clock, %clock;
-    @leads st.global.v2.u32 [$0], {$1, clock};
-}"""
-# Volatile, and before the clock is read: a warp issues in order, so that is read when the value is there.
-_VALUE = """
-    mov.b64 {early, late}, $6;
-    mov.u32 clock, 0;
-    @leads st.volatile.global.v4.u32 [$0], {$1, clock, early, late};
-}"""
-_WAIT = """{
-    .reg .pred leads;
-    setp.ne.u32 leads, $2, 0;
-    @leads st.volatile.global.u32 [$1+12], $3;
-    mov.u32 $0, 0;
-}"""
 
 
 @core.extern
 def _claim(buffer, groups, leads, _semantic=None):
     return core.inline_asm_elementwise(
-        _CLAIM,
-        "=&l,=&r,=&r,=&r,l,r,r",
+        ptx.CLAIM,
+        ptx.CLAIM_CONSTRAINTS,
         [buffer, groups, leads],
         dtype=(core.int64, core.int32, core.int32, core.int32),
         is_pure=False,
@@ -110,18 +30,16 @@ def _claim(buffer, groups, leads, _semantic=None):
 def _store(pointer, total, end, leads, kind, task, value, _semantic=None):
     """One slot; its tag is part of the instruction where the task is known to the compiler."""
     kind = kind.value
-    bodies = {layout.KIND_END: _STAMP_END, layout.KIND_PAYLOAD: _VALUE}
-    body = _NEXT + bodies.get(kind, _STAMP_START)
-    arguments, constraints = [pointer, total, end, leads], "=&l,=&r,l,r,r,r"
+    arguments, constraints = [pointer, total, end, leads], ptx.STORE_CONSTRAINTS
     if kind == layout.KIND_PAYLOAD:
         arguments, constraints = [*arguments, value], constraints + ",l"
     if isinstance(task, core.constexpr):
-        tag = str(layout.SUM_STEP + (kind | task.value % layout.TASKS << 2))
+        task = task.value
     else:
-        tag, constraints = f"${2 + len(arguments)}", constraints + ",r"
-        arguments = [*arguments, task]
+        arguments, constraints = [*arguments, task], constraints + ",r"
+        task = f"${1 + len(arguments)}"
     return core.inline_asm_elementwise(
-        body.replace("TAG", tag),
+        ptx.store(kind, task),
         constraints,
         arguments,
         dtype=(core.int64, core.int32),
@@ -134,7 +52,7 @@ def _store(pointer, total, end, leads, kind, task, value, _semantic=None):
 @core.extern
 def _wait(pointer, leads, value, _semantic=None):
     return core.inline_asm_elementwise(
-        _WAIT,
+        ptx.WAIT,
         "=r,l,r,r",
         [pointer, leads, value],
         dtype=core.int32,
@@ -215,7 +133,6 @@ class Profiler:
             else:
                 leads = is_leader.to(tl.int32)
             groups = zero + group_id + num_groups * 256
-            # Without room nobody leads: if all wrote to one place instead, they would wait for each other.
             pointer, total, end, leads = _claim(profiler_buffer, groups, leads)
             return Profiler(pointer, total, end, leads, ENABLE_PROFILING)
         else:

@@ -84,3 +84,20 @@ def copy_by_warps(buffer, source, target, SIZE: tl.constexpr, WARPS: tl.constexp
     profiler = profiler.record(is_start=True, task_type=0)
     tl.store(target + offsets, tl.load(source + offsets))
     profiler = profiler.record(is_start=False, task_type=0)
+
+
+@triton.jit
+def steps(buffer, source, target, task, SIZE: tl.constexpr):
+    """In `kernels.cu` and `numba_kernels.py` the same."""
+    profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
+    profiler = profiler.record(is_start=True, task_type=task)
+    first = tl.program_id(0) * SIZE
+    value = tl.load(source + first + tl.arange(0, SIZE))
+    profiler = profiler.mark(2, after=tl.load(source + first))
+    for step in range(3):
+        profiler = profiler.record(is_start=True, task_type=1, payload=step)
+        value *= 2
+        profiler = profiler.record(is_start=False, task_type=1)
+    tl.store(target + first + tl.arange(0, SIZE), value)
+    profiler = profiler.mark(3, payload=tl.program_id(0))
+    profiler = profiler.record(is_start=False, task_type=task, payload=0.5)

@@ -25,9 +25,8 @@ class MachineCode:
     def instructions(self) -> list[str]:
         return re.findall(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", self.text)
 
-    @property
-    def loop(self) -> list[str]:
-        """The innermost loop with products of matrices."""
+    def loop_with(self, part: str) -> list[str]:
+        """The innermost loop with such an instruction."""
         labels: dict[str, int] = {}
         found: list[str] = []
         loops = []
@@ -39,7 +38,12 @@ class MachineCode:
                 target = re.search(r"BRA.*`\(\.(L_x_\d+)\)", instruction[1])
                 if target and target[1] in labels:
                     loops.append(found[labels[target[1]] :])
-        return next(loop for loop in loops if any("MMA" in instruction for instruction in loop))
+        return next(loop for loop in loops if any(part in instruction for instruction in loop))
+
+    @property
+    def loop(self) -> list[str]:
+        """The innermost loop with products of matrices."""
+        return self.loop_with("MMA")
 
     def count(self, part: str) -> int:
         return sum(part in instruction for instruction in self.instructions)
@@ -64,13 +68,19 @@ def compiled(
     with triton.knobs.compilation.scope():
         triton.knobs.compilation.disable_line_info = True  # which tells where in the source it was
         made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+    return disassembled(made.asm["cubin"], made.metadata.shared)
+
+
+def disassembled(cubin: bytes, shared_bytes: int = 0, kernel: str = r"\w+") -> MachineCode:
+    """The kernel of that name, or the only one."""
     with NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(made.asm["cubin"])
+        file.write(cubin)
         file.flush()
         text = _output([str(TOOLS / "nvdisasm"), "-c", file.name])
         usage = _output([str(TOOLS / "cuobjdump"), "-res-usage", file.name])
-    registers = int(re.search(r"REG:(\d+)", usage)[1])  # type: ignore[index]
-    return MachineCode(made.asm["cubin"], text, registers, made.metadata.shared)
+    [text] = re.findall(rf"^\.text\.{kernel}:\n.*?(?=^\s*\.section|\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    [registers] = re.findall(rf"Function {kernel}:\s+REG:(\d+)", usage)
+    return MachineCode(cubin, text, int(registers), shared_bytes)
 
 
 def _output(command: list[str]) -> str:

@@ -8,18 +8,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from recorded_events import told, told_by_steps
 
 import kinetograph as kg
 
 pytest.importorskip("triton")
 pytest.importorskip("torch")
 
-PROGRAM = Path(__file__).with_name("interpreted_copy.py")
+HERE = Path(__file__).parent
 
 
 def run_copy(path: Path, slots_per_segment: int = 32) -> None:
+    run("interpreted_copy.py", str(path), str(slots_per_segment))
+
+
+def run(program: str, *arguments: str) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    command = [sys.executable, str(PROGRAM), str(path), str(slots_per_segment)]
+    command = [sys.executable, str(HERE / program), *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
@@ -56,3 +61,8 @@ def test_what_finds_no_room_is_told_and_written_nowhere_else(tmp_path: Path) -> 
     run_copy(tmp_path / "copy.json", slots_per_segment=8)  # room for five of seven slots
     [note] = [note for note in kg.load(tmp_path / "copy.json").notes if note.kind == "dropped"]
     assert note.text.startswith("about 9 records found no slot, in 3 full segments")
+
+
+def test_a_kernel_records_what_the_same_one_does_in_cuda(tmp_path: Path) -> None:
+    run("interpreted_steps.py", str(tmp_path / "steps.pftrace"))
+    assert told(kg.load(tmp_path / "steps.pftrace")) == told_by_steps(blocks=3, threads=4)

@@ -1,0 +1,72 @@
+"""Whatever somebody passes as a profiler buffer, as an address and a size: of the host, or of a device."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+
+from kinetograph.errors import ArgumentError
+from kinetograph.hints import TYPE_CHECKING, Any
+from kinetograph.intra_kernel import driver
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
+
+__all__ = ["Memory", "memory_of"]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Reading and writing wait for all that the device has to do, on whatever stream."""
+
+    address: int
+    size_bytes: int
+    device: int | None
+
+    def read(self, size_bytes: int | None = None) -> NDArray[int64]:
+        """Its first bytes, or all."""
+        import numpy
+
+        size_bytes = self.size_bytes if size_bytes is None else min(size_bytes, self.size_bytes)
+        copied = numpy.empty(size_bytes // 8, dtype=numpy.int64)
+        if self.device is None:
+            ctypes.memmove(copied.ctypes.data, self.address, copied.nbytes)
+        else:
+            with driver.primary_context(self.device):
+                driver.call("cuCtxSynchronize")
+                target, source = ctypes.c_void_p(copied.ctypes.data), ctypes.c_uint64(self.address)
+                driver.call("cuMemcpyDtoH_v2", target, source, ctypes.c_size_t(copied.nbytes))
+        return copied
+
+    def fill(self, beginning: bytes) -> None:
+        """These bytes, and zeros behind them."""
+        if self.device is None:
+            ctypes.memset(self.address, 0, self.size_bytes)
+            ctypes.memmove(self.address, beginning, len(beginning))
+            return
+        with driver.primary_context(self.device):
+            address = ctypes.c_uint64(self.address)
+            driver.call("cuCtxSynchronize")
+            driver.call("cuMemsetD8_v2", address, ctypes.c_ubyte(0), ctypes.c_size_t(self.size_bytes))
+            driver.call("cuMemcpyHtoD_v2", address, beginning, ctypes.c_size_t(len(beginning)))
+            # Streams that do not wait for the default one may be next.
+            driver.call("cuCtxSynchronize")
+
+
+def memory_of(buffer: Any) -> Memory:
+    """Of an array of any framework that tells where it lies: torch, CuPy, Numba, NumPy, our own."""
+    interface = getattr(buffer, "__cuda_array_interface__", None)
+    if interface is not None:
+        address, _is_read_only = interface["data"]
+        size_bytes = math.prod(interface["shape"]) * int(interface["typestr"][2:])
+        return Memory(address, size_bytes, driver.device_of(address))
+    if hasattr(buffer, "data_ptr"):
+        return Memory(buffer.data_ptr(), buffer.nbytes, None)
+    if hasattr(buffer, "__array_interface__"):
+        return Memory(buffer.__array_interface__["data"][0], buffer.nbytes, None)
+    raise ArgumentError(
+        f"profiler_buffer: expected what alloc_profiler_buffer returned, got {type(buffer).__name__}",
+        hint="inside `with ProfilerBuffer(...) as buffer` it is `buffer`",
+    )
