@@ -63,6 +63,12 @@ def _wait(pointer, leads, value, _semantic=None):
 
 
 @core.extern
+def _zero(_semantic=None):
+    """As `tl.full` makes it, which wants a layout in Gluon."""
+    return _semantic.scalar_constant(0, core.int32)
+
+
+@core.extern
 def tid(axis, _semantic=None):
     """The number of the thread in its block, along axis 0, 1 or 2."""
     name = "xyz"[core._unwrap_if_constexpr(axis)]
@@ -126,7 +132,7 @@ class Profiler:
         is_leader=True,
         ENABLE_PROFILING: tl.constexpr = True,  # noqa: N803
     ):
-        zero = core.to_tensor(0)
+        zero = _zero()
         if ENABLE_PROFILING:
             if isinstance(is_leader, tl.constexpr):
                 leads = (tid(0) == 0).to(tl.int32)

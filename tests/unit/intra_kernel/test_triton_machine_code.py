@@ -34,12 +34,12 @@ def test_a_profiler_that_is_off_leaves_the_machine_code_as_it_was(capability: in
 
 @pytest.mark.parametrize("records", [2, 4])
 def test_a_pair_of_records_in_a_pipelined_loop_is_nine_instructions(records: int) -> None:
-    """And one more in all, or fewer: the compiler moves and loads again as it likes, with us and without."""
+    """And two more in all, or fewer: the compiler moves and loads again as it likes, with us and without."""
     plain, profiled = matmul_code(NOT_THERE, 90).loop, matmul_code(records, 90).loop
     more = opcodes(profiled) - opcodes(plain)
     own = {"CS2R": 1, "CS2R.32": 2, "STG.E.128": 1, "STG.E.64": 1, "VIADD": 2, "VIADDMNMX.U32": 2}
     assert {name: more[name] for name in own} == {name: count * records // 2 for name, count in own.items()}
-    assert len(profiled) - len(plain) <= 4.5 * records + 1
+    assert len(profiled) - len(plain) <= 4.5 * records + 2
 
 
 @pytest.mark.parametrize("records", [2, 4])
