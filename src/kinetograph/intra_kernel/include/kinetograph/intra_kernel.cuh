@@ -178,7 +178,8 @@ private:
         const unsigned slots = header[2], segments = header[3], first = header[4];
         const unsigned long long number =
             device::claim(reinterpret_cast<unsigned long long*>(buffer + layout::CLAIMED_OFFSET));
-        if (number >= segments) {  // Nothing is written: at one place for all, they would wait for each other.
+        if (number >=
+            segments) {  // Nothing is written: at one place for all, they would wait for each other.
             at_.leads = 0;
             return;
         }
