@@ -37,7 +37,7 @@ TEST(ranges_have_the_time_between_their_clocks) {
     CHECK(trace.start_ns[0] == int64_t(begin_ns) + 1'000);
     CHECK(trace.duration_ns[0] == 50 && trace.duration_ns[1] == 5);
     CHECK(trace.categories[trace.category[0]] == "intra_kernel");
-    CHECK(trace.args_of(0) == "\"block\":5,\"launch\":0");
+    CHECK(trace.args_of(0) == "\"block\":5,\"sm\":3,\"launch\":0");
 }
 
 TEST(starts_between_two_steps_of_the_globaltimer_differ) {

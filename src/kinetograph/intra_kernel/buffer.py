@@ -9,7 +9,7 @@ from kinetograph import _native
 from kinetograph.checks import require_int
 from kinetograph.errors import ArgumentError, NotAvailable, UsageError
 from kinetograph.hints import Any
-from kinetograph.intra_kernel import layout
+from kinetograph.intra_kernel import layout, live
 from kinetograph.trace import DeviceType, Trace
 
 __all__ = ["alloc_profiler_buffer", "load_profiler_buffer", "reset_profiler_buffer"]
@@ -46,12 +46,16 @@ class _Plan:
 
 
 def alloc_profiler_buffer(
-    max_num_profile_slots: int, slots_per_segment: int | None = None, device: Any = None
+    max_num_profile_slots: int,
+    slots_per_segment: int | None = None,
+    device: Any = None,
+    task_names: list[str] | tuple[str, ...] = (),
 ) -> Any:
     """A buffer for at least so many records, ready to be passed to kernels: a tensor of torch.
 
     Each block of a launch takes a segment of it, with room for `slots_per_segment - 3` records; what finds no
     room is counted in the notes of the trace. Without a GPU it lies in host memory, for Triton's interpreter.
+    A session takes what kernels write while it records; the names are for its trace.
     """
     plan = _plan(max_num_profile_slots, slots_per_segment)
     torch = _torch()
@@ -59,14 +63,17 @@ def alloc_profiler_buffer(
         device = "cuda" if torch.cuda.is_available() and not _is_interpreting() else "cpu"
     buffer = torch.zeros(plan.slots * 2, dtype=torch.int64, device=device)
     _write_header(buffer, plan)
+    live.register(buffer, _used_part, task_names)
     return buffer
 
 
 def reset_profiler_buffer(profiler_buffer: Any) -> None:
     """Forget what was recorded. Reads the header back, so kernels of the current stream are waited for."""
     plan = _plan_in(_tensor(profiler_buffer))
+    live.keep_contents(profiler_buffer)
     profiler_buffer.zero_()
     _write_header(profiler_buffer, plan)
+    live.forget_contents(profiler_buffer)
 
 
 def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str, ...] = ()) -> Trace:
@@ -75,10 +82,19 @@ def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str
     >>> trace = load_profiler_buffer(buffer, ["load", "dot"])
     """
     tensor = _tensor(profiler_buffer)
+    live.name_tasks(tensor, task_names)
     on_device = tensor.device.type != "cpu"
     place = (int(DeviceType.CUDA), tensor.device.index or 0) if on_device else (0, -1)
     native = _native.decode_intra_kernel(tensor.cpu().numpy(), [str(name) for name in task_names], 0, *place)
     return Trace(native)
+
+
+def _used_part(tensor: Any) -> tuple[Any, int]:
+    header = tensor[: _ALIGNMENT // 8].cpu().numpy().tobytes()
+    _magic, _version, segment_slots, segments, first, _nothing, claimed = _HEADER.unpack_from(header)
+    used = first + min(claimed, segments) * segment_slots
+    device = -1 if tensor.device.type == "cpu" else tensor.device.index or 0
+    return tensor[: used * layout.SLOT_BYTES // 8].cpu().numpy(), device
 
 
 def _plan(slots: int, segment_slots: int | None) -> _Plan:
