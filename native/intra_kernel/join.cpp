@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <tuple>
@@ -386,11 +385,13 @@ void DeviceJoin::add_notes() {
 
 // Of the globaltimer, as far as the segments show it.
 int64_t DeviceJoin::step_ns() const {
-    int64_t step = 0;
-    for (const Segment& segment : found_.segments)
-        step =
-            std::gcd(step, int64_t(segment.header.claimed.value - found_.segments[0].header.claimed.value));
-    return std::min<int64_t>(std::abs(step), 2'000);
+    uint64_t step = 0;
+    const uint64_t first = found_.segments[0].header.claimed.value;
+    for (const Segment& segment : found_.segments) {
+        const uint64_t time = segment.header.claimed.value;
+        step = std::gcd(step, time > first ? time - first : first - time);
+    }
+    return int64_t(std::min<uint64_t>(step, 2'000));
 }
 
 std::string DeviceJoin::clock_json() const {
@@ -448,7 +449,8 @@ void join(Trace& trace, const std::vector<BufferContents>& buffers,
         part.add_notes();
         if (part.is_empty()) continue;
         part.write(launches > most_own_groups, next_launch);
-        clocks += (clocks.empty() ? "[" : ",") + part.clock_json();
+        clocks += clocks.empty() ? '[' : ',';
+        clocks += part.clock_json();
     }
     if (!clocks.empty()) trace.metadata.emplace_back("intra_kernel_clock", clocks + "]");
     note_losses(trace, refused, damaged + rows.damage().torn);
