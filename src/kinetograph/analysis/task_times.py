@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from kinetograph import _native
 from kinetograph.analysis.call_tree import duration_text
@@ -17,7 +18,8 @@ _VISIBLE_SHARE = 0.05
 """From here on the recording itself changes what is measured, and that is said."""
 
 
-class TaskTimes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TaskTimes:
     """The ranges of one name in the launches of one kernel. Times in nanoseconds."""
 
     kernel: str
