@@ -119,10 +119,16 @@ def test_a_thousand_launches_are_all_attributed_and_nothing_waits(torch: Any) ->
         for _ in range(1000):
             copies.launch()
     check_attribution(p.trace, 1000, BLOCKS * 2)
-    launched = {event.correlation_id for event in p.trace.events if event.name.startswith("cuLaunchKernel")}
+    launches = [event for event in p.trace.events if event.name.startswith("cuLaunchKernel")]
+    launched = {event.correlation_id for event in launches}
     assert {event.correlation_id for event in kernels(p.trace) if "launch" in event.args} <= launched
-    names = {event.name for event in p.trace.events if event.category in ("cuda_runtime", "cuda_driver")}
-    assert not [name for name in names if "Synchronize" in name or "Memcpy" in name]
+    # The session itself waits when it stops, behind the last launch.
+    last_ns = max(event.start_ns for event in launches)
+    calls = [
+        event for event in p.trace.events if event.category in ("cuda_runtime", "cuda_driver", "cuda_sync")
+    ]
+    between = {event.name for event in calls if event.start_ns < last_ns}
+    assert not [name for name in between if "Sync" in name or "Memcpy" in name]
     assert not [event for event in p.trace.events if event.category == "gpu_memcpy"]
 
 
@@ -214,7 +220,7 @@ def test_without_kernels_in_the_trace_a_calibration_gives_the_time(torch: Any) -
 
 def test_records_cost_the_host_next_to_nothing_per_launch(torch: Any) -> None:
     """Not a benchmark: a synchronisation or a copy per launch would be far beyond this."""
-    copies = Copies(torch, 20_000)
+    copies = Copies(torch, 5_000)
     with kg.profile(activities=BOTH):
         rounds = [(_cost_us(torch, copies, False), _cost_us(torch, copies, True)) for _ in range(9)]
     without, recorded = (median(costs) for costs in zip(*rounds, strict=True))

@@ -90,6 +90,11 @@ class Gathering:
             if self in _gatherings:
                 _gatherings.remove(self)
 
+    def unread(self) -> int:
+        """How many buffers would be read now."""
+        with _lock:
+            return len(_buffers) + len(self._kept)
+
     def notes(self) -> Iterator[str]:
         if self._lost:
             yield (

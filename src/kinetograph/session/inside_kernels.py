@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kinetograph import _native
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import live
@@ -32,6 +34,11 @@ class InsideKernels:
             _state_error(trace)
         for sentence in self._gathering.notes():
             trace.add_note("intra_kernel", sentence)
+
+    def notes_unread(self) -> Iterator[str]:
+        """For a session that nobody stops: its file has no place for what kernels recorded."""
+        if self._gathering.unread():
+            yield "records from inside kernels are only in traces of sessions that the program stops itself"
 
     def close(self) -> None:
         self._gathering.close()

@@ -357,6 +357,8 @@ class Session:
         self._look_around()
         for kind, sentence in self._notes():
             _native.tell_note(kind, sentence)
+        for sentence in () if self._inside is None else self._inside.notes_unread():
+            _native.tell_note("intra_kernel", sentence)
 
     def _look_around(self) -> None:
         if self._calls is not None:

@@ -6,10 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetograph import _native
+from kinetograph.analysis.task_times import task_times
+from kinetograph.cli import main
 from kinetograph.trace import Trace, load
 from sample_traces import NOW_NS, parsed_contents
 
@@ -251,3 +254,25 @@ def test_buffers_that_hold_nothing_or_nonsense_leave_the_trace_as_it_was() -> No
     _native.join_intra_kernel(device.trace.native, [(b"\x07" * 1000, [], 0), (b"", [], 0)], [])
     assert len(device.trace) == before
     assert [note.kind for note in device.trace.notes] == ["damaged"]
+
+
+def test_ranks_that_are_merged_keep_their_launches_apart(tmp_path: Path) -> None:
+    paths = []
+    for rank, offset_ns in enumerate((5_000, -(10**12))):
+        device = Device(offset_ns=offset_ns, seed=rank)
+        for number in range(3):
+            device.launch(NOW_NS + number * 50_000)
+        trace = device.join()
+        trace.metadata["distributedInfo"] = {"rank": rank, "world_size": 2}
+        paths.append(str(tmp_path / f"rank{rank}.json"))
+        trace.save(paths[-1])
+    merged = tmp_path / "merged.json"
+    done = CliRunner().invoke(main, ["merge", *paths, "-o", str(merged)])
+    assert done.exit_code == 0, done.output
+    trace = load(merged)
+    assert len(inside(trace)) == 2 * 3 * 8
+    assert len({(event.track.process.pid) for event in inside(trace)}) == 6
+    for event in inside(trace):
+        assert abs(event.start_ns - event.args["payload"]) < 1_500
+    [load_row, dot_row] = task_times(trace)
+    assert (load_row.count, dot_row.count) == (24, 24)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -124,3 +127,16 @@ def test_host_buffers_are_for_those_who_record_the_host(buffer: HostBuffer) -> N
     kg.enable_profiler(kg.ProfilerConfig(), set())
     buffer.run_kernel(1)
     assert not inside(kg.disable_profiler().trace)
+
+
+def test_a_whole_program_that_is_run_is_told_that_its_kernels_are_not_there(tmp_path: Path) -> None:
+    program, trace = tmp_path / "program.py", tmp_path / "trace.json"
+    program.write_text(
+        "from kinetograph.intra_kernel import live\n"
+        "class Buffer: pass\n"
+        "buffer = Buffer()\n"
+        "live.register(buffer, None)\n"
+    )
+    run = [sys.executable, "-m", "kinetograph", "run", "-q", "-o", str(trace), str(program)]
+    subprocess.run(run, check=True, timeout=60)
+    assert any(note.kind == "intra_kernel" for note in kg.load(trace).notes)

@@ -56,3 +56,19 @@ def test_what_finds_no_room_is_told_and_written_nowhere_else(tmp_path: Path) -> 
     run_copy(tmp_path / "copy.json", slots_per_segment=8)  # room for five of seven slots
     [note] = [note for note in kg.load(tmp_path / "copy.json").notes if note.kind == "dropped"]
     assert note.text.startswith("about 9 records found no slot, in 3 full segments")
+
+
+def test_what_kernels_record_in_a_session_is_in_its_trace_and_in_the_file_of_its_own(tmp_path: Path) -> None:
+    session, alone = tmp_path / "session.pftrace", tmp_path / "alone.json"
+    program = PROGRAM.with_name("interpreted_session.py")
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    command = [sys.executable, str(program), str(session), str(alone)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    trace = kg.load(session)
+    ranges = [event for event in trace.events if event.category == "intra_kernel" and event.duration_ns > 0]
+    # Not the launch before the session.
+    assert sorted(event.name for event in ranges) == ["non-perfect"] * 3 + ["perfect"] * 3
+    assert {event.args["launch"] for event in ranges} == {0, 1}
+    assert all(trace.start_ns <= event.start_ns <= event.end_ns <= trace.end_ns for event in ranges)
+    assert len(kg.load(alone)) == 9
