@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "intra_kernel/buffer.h"
 #include "intra_kernel/segment_rows.h"
@@ -105,7 +106,7 @@ private:
         std::vector<uint32_t> segments;
     };
 
-    using Place = std::pair<uint32_t, uint64_t>;  // process and tid
+    using Place = std::pair<uint32_t, uint64_t>;  // process, and what is unique in it
     struct Planned {
         std::string name;
         uint32_t track;
@@ -118,7 +119,7 @@ private:
     Group group_of(const Launch& launch, uint64_t number, bool shares) const;
     uint32_t process_of(const Group& group);
     Place place_of(uint32_t segment, uint32_t process, bool is_shared);
-    void add_tracks();
+    void add_tracks(bool are_shared);
     void write_launch(const Launch& launch, uint64_t number);
     void tie_to_launch(const Launch& launch, size_t first_row, uint64_t number);
     void note(const char* kind, std::string text) { trace_.notes.push_back({kind, std::move(text)}); }
@@ -256,7 +257,7 @@ void DeviceJoin::write(bool shares_groups, uint64_t& next_launch) {
         const uint32_t process = process_of(group_of(launch, number++, shares_groups));
         for (const uint32_t i : launch.segments) places_[i] = place_of(i, process, shares_groups);
     }
-    add_tracks();
+    add_tracks(shares_groups);
     for (const Launch& launch : launches_) {
         const size_t first_row = trace_.size();
         write_launch(launch, next_launch);
@@ -316,11 +317,15 @@ DeviceJoin::Place DeviceJoin::place_of(uint32_t segment, uint32_t process, bool 
     return place;
 }
 
-void DeviceJoin::add_tracks() {
+// Viewers know ids of 31 bits: tracks that are not shared are only counted.
+void DeviceJoin::add_tracks(bool are_shared) {
     const uint8_t type = on_host() ? 0 : cuda_device;
+    uint32_t process = UINT32_MAX;
+    uint64_t count = 0;
     for (auto& [place, planned] : tracks_) {
+        if (std::exchange(process, place.first) != place.first) count = 0;
         planned.track = uint32_t(trace_.tracks.size());
-        const std::string tid = std::to_string(place.second);
+        const std::string tid = std::to_string(are_shared ? place.second + 1 : ++count);
         trace_.tracks.push_back({place.first, tid, planned.name, tid, -1, type, device_});
     }
 }

@@ -10,10 +10,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judges import needs_judges, perfetto_answers
 from kinetograph import _native
 from kinetograph.analysis.task_times import task_times
 from kinetograph.cli import main
-from kinetograph.trace import Trace, load
+from kinetograph.trace import EventKind, Trace, load
 from sample_traces import NOW_NS, parsed_contents
 
 from synthetic import Buffer, Device, inside, kernels_by_launch, stated_error_ns  # isort: skip
@@ -207,6 +208,8 @@ def test_a_launch_has_a_group_with_a_track_for_each_sm_and_block() -> None:
         ("matmul", "GPU 0 stream 7, launch 1"),
     ]
     tracks = [track.name for track in trace.tracks if track.process == groups[1]]
+    # Perfetto takes ids of 31 bits.
+    assert all(0 < int(track.tid) < 1 << 31 for track in trace.tracks)
     assert tracks == [f"SM {block} block {block}" for block in range(4)]
 
 
@@ -228,7 +231,9 @@ def test_many_launches_share_a_group_with_few_tracks() -> None:
 def test_the_file_gives_back_what_was_joined(tmp_path: Path, suffix: str) -> None:
     device = Device()
     device.trace.native.name_track(1, 1, "main", 1)
-    device.trace.native.append("cudaLaunchKernel", "cuda_runtime", 0, NOW_NS - 900, 500, 1, 1, correlation=1)
+    device.trace.native.append(
+        "cudaLaunchKernel", "cuda_runtime", EventKind.SPAN, NOW_NS - 900, 500, 1, 1, correlation=1
+    )
     for number in range(3):
         device.launch(NOW_NS + number * 50_000)
     trace = device.join()
@@ -276,3 +281,27 @@ def test_ranks_that_are_merged_keep_their_launches_apart(tmp_path: Path) -> None
         assert abs(event.start_ns - event.args["payload"]) < 1_500
     [load_row, dot_row] = task_times(trace)
     assert (load_row.count, dot_row.count) == (24, 24)
+
+
+@pytest.mark.slow
+@needs_judges
+@pytest.mark.parametrize("suffix", [".json", ".pftrace"])
+@pytest.mark.parametrize("launches", [3, 70])
+def test_perfetto_finds_every_record_and_arrow(tmp_path: Path, suffix: str, launches: int) -> None:
+    device = Device()
+    device.trace.native.name_track(1, 1, "main", 1)
+    for number in range(launches):
+        at_ns = NOW_NS + number * 50_000
+        call = (EventKind.SPAN, at_ns - 900, 500, 1, 1)
+        device.trace.native.append("cudaLaunchKernel", "cuda_runtime", *call, correlation=number + 1)
+        device.launch(at_ns)
+    path = tmp_path / f"trace{suffix}"
+    device.join(measured_ns=NOW_NS + 10_000_000).save(path)
+    errors, [found], [arrows] = perfetto_answers(
+        path,
+        "select name, value from stats where value > 0 and severity != 'info'",
+        "select count(*) as count from slice where category = 'intra_kernel'",
+        "select count(*) as count from flow",
+    )
+    assert not errors
+    assert (found["count"], arrows["count"]) == (launches * 8, launches * 2)
