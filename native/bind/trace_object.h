@@ -26,6 +26,8 @@ public:
     // For what has none: arguments, notes, metadata.
     trace::Trace& change_texts();
     trace::TrackIndex& tracks();
+    // After somebody else has added tracks.
+    void forget_tracks() { tracks_.reset(); }
     std::shared_ptr<trace::Nesting> nesting();
     std::shared_ptr<trace::DeviceWork> device_work();
     nanobind::object names();

@@ -34,7 +34,12 @@ void Tracks::describe_all() {
 void Tracks::describe_process(uint32_t index) {
     const trace::Process& process = trace_.processes[index];
     const std::optional<uint64_t> pid = system_id(process.pid);
-    if (!pid) return describe_child(of_process(index), 0, shown_name(process.name, process.pid), index + 1);
+    if (!pid) {
+        // A track of its own has no labels.
+        const std::string labels = process.labels.empty() ? "" : " (" + process.labels + ")";
+        const std::string name = shown_name(process.name, process.pid) + labels;
+        return describe_child(of_process(index), 0, name, index + 1);
+    }
     ProtoBuffer& out = packets_.message();
     packets_.descriptor([&] {
         out.number(track::uuid, of_process(index));

@@ -55,4 +55,31 @@ Buffer find_segments(std::span<const Slot> slots) {
     return buffer;
 }
 
+std::span<const Slot> aligned_slots(std::span<const std::byte> bytes, std::vector<Slot>& copy) {
+    const size_t count = bytes.size() / sizeof(Slot);
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(Slot) == 0)
+        return {reinterpret_cast<const Slot*>(bytes.data()), count};
+    copy.resize(count);
+    if (count > 0) std::memcpy(copy.data(), bytes.data(), count * sizeof(Slot));
+    return copy;
+}
+
+ClockPair claimed(const Segment& segment) {
+    return {segment.header.claimed.clock, segment.header.claimed.value};
+}
+
+void look_at_clocks(const Segment& segment, RateFinder& rates) {
+    rates.begin(claimed(segment));
+    SegmentReader reader(segment.slots, segment.header.claimed.sum);
+    for (Record record; reader.next(record);)
+        if (record.globaltimer != 0) rates.add({record.clock, record.globaltimer});
+    rates.end();
+}
+
+std::string block_name(const SegmentHeader& header) {
+    std::string name = "block " + std::to_string(header.block);
+    if (header.group_count > 1) name += " group " + std::to_string(header.group);
+    return name;
+}
+
 }  // namespace kinetograph::intra_kernel

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "intra_kernel/segment.h"
+#include "intra_kernel/segment_clock.h"
 
 namespace kinetograph::intra_kernel {
 
@@ -25,5 +27,14 @@ struct Buffer {
 
 // The segments point into `slots`.
 Buffer find_segments(std::span<const Slot> slots);
+
+// The bytes as slots; copied where they do not lie as slots must.
+std::span<const Slot> aligned_slots(std::span<const std::byte> bytes, std::vector<Slot>& copy);
+
+ClockPair claimed(const Segment& segment);
+// Of all pairs of clocks in it.
+void look_at_clocks(const Segment& segment, RateFinder& rates);
+// "block 7", or "block 7 group 1".
+std::string block_name(const SegmentHeader& header);
 
 }  // namespace kinetograph::intra_kernel

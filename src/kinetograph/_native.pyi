@@ -380,3 +380,12 @@ WAKE_ENDING: int = 8
 def decode_intra_kernel(
     buffer: object, task_names: list[str], offset_ns: int = 0, device_type: int = 0, device_index: int = -1
 ) -> Trace: ...
+def join_intra_kernel(
+    trace: Trace,
+    buffers: list[tuple[object, list[str], int]],
+    measured: list[tuple[int, int, int, int]],
+    most_own_groups: int = 64,
+) -> None: ...
+def intra_kernel_task_times(
+    trace: Trace,
+) -> list[tuple[str, str, int, int, int, int, float, float, int, float]]: ...

@@ -66,6 +66,21 @@ def test_the_file_has_kinetos_arrows_and_arguments(play: Play, tmp_path: Path) -
     assert kg.load(path).events[0].name
 
 
+def test_what_a_kernel_records_of_itself_stands_under_it(play: Play, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    result = play("a_kernel_records_what_it_does", path)
+    [kernel] = [event for event in result["events"] if event["category"] == "kernel"]
+    inside = [event for event in result["events"] if event["category"] == "intra_kernel"]
+    assert len(inside) == 264
+    assert {(event["name"], event["args"]["launch"]) for event in inside} == {("load", 0)}
+    assert kernel["args"]["launch"] == 0
+    assert result["metadata"]["intra_kernel_clock"][0]["source"] == "kernels"
+    # One arrow to the kernel, one to its first record.
+    arrows = [event for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "ac2g"]
+    assert sorted(arrow["ph"] for arrow in arrows) == ["f", "f", "s"]
+    assert len({arrow["id"] for arrow in arrows}) == 1
+
+
 def test_a_session_may_begin_before_cuda_is_there(play: Play) -> None:
     assert names(play("cuda_appears_while_recording"), "kernel") == ["add(float*)"]
 

@@ -37,7 +37,7 @@ TEST(ranges_have_the_time_between_their_clocks) {
     CHECK(trace.start_ns[0] == int64_t(begin_ns) + 1'000);
     CHECK(trace.duration_ns[0] == 50 && trace.duration_ns[1] == 5);
     CHECK(trace.categories[trace.category[0]] == "intra_kernel");
-    CHECK(trace.args_of(0) == "\"block\":5,\"launch\":0");
+    CHECK(trace.args_of(0) == "\"block\":5,\"sm\":3,\"launch\":0");
 }
 
 TEST(starts_between_two_steps_of_the_globaltimer_differ) {
@@ -71,7 +71,7 @@ TEST(launches_of_one_grid_are_numbered) {
     }
     const Trace trace = decoded(buffer);
     CHECK(trace.tracks.size() == 1 && trace.size() == 3);
-    CHECK(trace.args_of(2) == "\"block\":0,\"launch\":2");
+    CHECK(trace.args_of(2) == "\"block\":0,\"sm\":0,\"launch\":2");
 }
 
 TEST(nested_ranges_of_one_task_end_inner_first) {
@@ -94,8 +94,8 @@ TEST(a_payload_belongs_to_the_record_behind_it) {
     buffer.end(0, 20);
     buffer.mark(1, begin_ns, 30);
     const Trace trace = decoded(buffer);
-    CHECK(trace.args_of(0) == "\"block\":0,\"launch\":0,\"payload\":-5,\"end_payload\":0.5");
-    CHECK(trace.args_of(1) == "\"block\":0,\"launch\":0");
+    CHECK(trace.args_of(0) == "\"block\":0,\"sm\":0,\"launch\":0,\"payload\":-5,\"end_payload\":0.5");
+    CHECK(trace.args_of(1) == "\"block\":0,\"sm\":0,\"launch\":0");
 }
 
 TEST(a_range_without_end_lasts_until_the_last_record) {

@@ -1,4 +1,7 @@
-"""The tables of `kinetograph summary`: the host, Python functions, devices, and annotations on devices."""
+"""The tables of `kinetograph summary`: the host, Python functions, devices, and annotations on devices.
+
+What kernels record of themselves has a table of its own kind: `task_times.py`.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,7 @@ def summary_tables(averages: Averages, sort_by: str, limit: int) -> list[Grid]:
 
 
 def _parts(averages: Averages) -> Iterator[Part]:
+    averages = averages.where(~_has_category(averages, "intra_kernel"))
     on_device = averages.is_on_device
     is_python = _has_category(averages, "python_function") & ~on_device
     is_annotation = _has_category(averages, "gpu_user_annotation") & on_device

@@ -13,6 +13,7 @@ from kinetograph.analysis.averages import Averages, key_averages
 from kinetograph.analysis.call_tree import call_tree, duration_text
 from kinetograph.analysis.grid import Grid, printable
 from kinetograph.analysis.summary_tables import SORT_KEYS, summary_tables
+from kinetograph.analysis.task_times import task_table
 from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.cli.tables import print_grid
 from kinetograph.errors import KinetographError
@@ -72,7 +73,8 @@ def summary(trace_path: Path, **options: object) -> None:
     """Print where the time went in TRACE.
 
     Self is the time of a span without that of the spans inside it. Python functions have a table of their
-    own, and so have the work of devices and the annotations around it. A TRACE of - is stdin.
+    own, and so have the work of devices, the annotations around it, and what kernels recorded of themselves.
+    A TRACE of - is stdin.
 
     \b
     Examples:
@@ -105,7 +107,11 @@ def _tables(trace: Trace, options: SummaryOptions) -> list[Grid]:
     averages = key_averages(trace, by_shapes, frames, include_python=options.python)
     if options.categories:
         averages = _of_categories(averages, options.categories)
-    return summary_tables(averages, options.sort_by, options.limit)
+    grids = summary_tables(averages, options.sort_by, options.limit)
+    if not options.categories or "intra_kernel" in options.categories:
+        tasks = task_table(trace, options.sort_by, options.limit)
+        grids += [] if tasks is None else [tasks]
+    return grids
 
 
 def _of_categories(averages: Averages, categories: Sequence[str]) -> Averages:

@@ -9,7 +9,7 @@ from kinetograph import _native
 from kinetograph.checks import require_int
 from kinetograph.errors import UsageError
 from kinetograph.hints import Any
-from kinetograph.intra_kernel import layout
+from kinetograph.intra_kernel import layout, live
 from kinetograph.intra_kernel.arrays import new_array
 from kinetograph.intra_kernel.memory import Memory, memory_of
 from kinetograph.trace import DeviceType, Trace
@@ -51,6 +51,7 @@ def alloc_profiler_buffer(
     slots_per_segment: int | None = None,
     device: Any = None,
     kind: str | None = None,
+    task_names: list[str] | tuple[str, ...] = (),
 ) -> Any:
     """A buffer for at least so many records, ready to be passed to kernels.
 
@@ -58,18 +59,23 @@ def alloc_profiler_buffer(
     room is counted in the notes of the trace. `kind` says what it is: "torch", "cupy", "numba", "driver" for
     memory that needs none of them, or "numpy" for kernels that run on the CPU. By default it is of the first
     of these that is loaded. Without a GPU it lies in host memory, for Triton's interpreter.
+    A session takes what kernels write while it records; the names are for its trace.
     """
     plan = _plan(max_num_profile_slots, slots_per_segment)
     buffer = new_array(plan.slots * 2, kind, device)
     memory = memory_of(buffer)
     memory.fill(plan.header(memory.address))
+    live.register(buffer, _used_part, task_names)
     return buffer
 
 
 def reset_profiler_buffer(profiler_buffer: Any) -> None:
     """Forget what was recorded. Waits for the kernels of its device."""
     memory = memory_of(profiler_buffer)
-    memory.fill(_plan_in(memory).header(memory.address))
+    header = _plan_in(memory).header(memory.address)
+    live.keep_contents(profiler_buffer)
+    memory.fill(header)
+    live.forget_contents(profiler_buffer)
 
 
 def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str, ...] = ()) -> Trace:
@@ -78,9 +84,18 @@ def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str
     >>> trace = load_profiler_buffer(buffer, ["load", "dot"])
     """
     memory = memory_of(profiler_buffer)
+    live.name_tasks(profiler_buffer, task_names)
     place = (0, -1) if memory.device is None else (int(DeviceType.CUDA), memory.device)
     native = _native.decode_intra_kernel(memory.read(), [str(name) for name in task_names], 0, *place)
     return Trace(native)
+
+
+def _used_part(buffer: Any) -> tuple[Any, int]:
+    memory = memory_of(buffer)
+    header = memory.read(_HEADER.size).tobytes()
+    _magic, _version, segment_slots, segments, first, _nothing, claimed = _HEADER.unpack(header)
+    used = first + min(claimed, segments) * segment_slots
+    return memory.read(used * layout.SLOT_BYTES), -1 if memory.device is None else memory.device
 
 
 def _plan(slots: int, segment_slots: int | None) -> _Plan:

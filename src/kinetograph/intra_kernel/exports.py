@@ -7,6 +7,7 @@ from types import TracebackType
 
 from kinetograph.checks import path_text
 from kinetograph.hints import Any
+from kinetograph.intra_kernel import live
 from kinetograph.intra_kernel.buffer import alloc_profiler_buffer, load_profiler_buffer, reset_profiler_buffer
 from kinetograph.trace.formats import known_suffix, usable_path
 
@@ -68,13 +69,17 @@ class ProfilerBuffer:
             self._buffer = alloc_profiler_buffer(*self._options)
         else:
             reset_profiler_buffer(self._buffer)
+        live.name_tasks(self._buffer, self._task_names)
         return self._buffer
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         # After an error of CUDA the buffer cannot be read, and that error would hide the first.
-        if _is_exporting and error is None:
+        if error is not None:
+            return
+        live.keep_contents(self._buffer)
+        if _is_exporting:
             load_profiler_buffer(self._buffer, self._task_names).save(_next_path(self._path))
 
 

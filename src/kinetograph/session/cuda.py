@@ -17,7 +17,7 @@ from kinetograph.session.cuda_library import cupti_libraries
 if TYPE_CHECKING:
     from kinetograph.session.cuda_samples import CounterSamples
 
-__all__ = ["CudaUse"]
+__all__ = ["CudaUse", "torch_is_capturing"]
 
 _WAITING = 1
 _REFUSED = 3
@@ -104,7 +104,7 @@ class CudaUse:
         if self._scope_times is not None:
             self._scope_times.flush()
         if self._number is not None:
-            _native.flush_cuda(may_wait=not _torch_is_capturing())
+            _native.flush_cuda(may_wait=not torch_is_capturing())
             fall_back()  # a flush may be the first to see that the program has initialised CUDA
         if self._samples is not None:
             self._samples.pause()
@@ -180,7 +180,7 @@ def _torch_may_keep_cupti() -> bool:
     return is_taken and "torch" in sys.modules and os.environ.get("TEARDOWN_CUPTI") != "1"
 
 
-def _torch_is_capturing() -> bool:
+def torch_is_capturing() -> bool:
     """Whether this thread captures a graph with torch, perhaps since before we came: waiting breaks that."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)

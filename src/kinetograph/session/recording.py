@@ -17,7 +17,7 @@ from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
-from kinetograph.session.categories import ALL, wanted_categories
+from kinetograph.session.categories import ALL, INTRA_KERNEL, wanted_categories
 from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
@@ -28,6 +28,7 @@ from kinetograph.trace import RecordScope, Trace
 if TYPE_CHECKING:
     from kinetograph.session.cuda import CudaUse
     from kinetograph.session.cuda_metrics import CudaMetrics
+    from kinetograph.session.inside_kernels import InsideKernels
     from kinetograph.session.operators import Operators
 
 __all__ = ["PostProcess", "Session", "describe", "start_native"]
@@ -68,6 +69,7 @@ class Session:
         self._cuda: CudaUse | CudaMetrics | None = None
         self._cuda_notes: list[str] = []
         self._operators: Operators | None = None
+        self._inside: InsideKernels | None = None
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
@@ -126,6 +128,7 @@ class Session:
             raise
         session = cls(number, config, chosen, mask, post_process, exit_path)
         session._cuda = cuda
+        session._inside = _inside_kernels()
         if cuda is not None and not starts_paused:
             cuda.resume()
         session.all_threads = all_threads
@@ -197,8 +200,9 @@ class Session:
                 if not self.is_running:
                     self._forget()
                 raise
-        self._forget()
         trace = Trace(native)
+        self._join_kernels(trace)
+        self._forget()
         self._describe(trace)
         self._enrich(trace)
         return trace
@@ -238,6 +242,18 @@ class Session:
             begin_ns=self.begin_ns,
         )
 
+    def _join_kernels(self, trace: Trace) -> None:
+        """What kernels recorded of themselves. After the window, so that reading it is no part of that."""
+        if self._inside is None:
+            return
+        try:
+            on_device = self._cuda is not None and not self._cuda.counts
+            on_host = ActivityType.CPU in self._activities
+            if self.categories & 1 << INTRA_KERNEL:
+                self._inside.join(trace, on_device=on_device, on_host=on_host)
+        except Exception as error:
+            trace.add_note("intra_kernel", f"records from inside kernels are missing: {spelled(error)}")
+
     def discard(self) -> None:
         """End the window and keep nothing of it; one that has ended already stays as it is."""
         with self._stopping:
@@ -247,6 +263,8 @@ class Session:
         self._forget()
 
     def _forget(self) -> None:
+        if self._inside is not None:
+            self._inside.close()
         if self._operators is not None:
             self._operators.release()
         if self._cuda is not None:
@@ -339,6 +357,8 @@ class Session:
         self._look_around()
         for kind, sentence in self._notes():
             _native.tell_note(kind, sentence)
+        for sentence in () if self._inside is None else self._inside.notes_unread():
+            _native.tell_note("intra_kernel", sentence)
 
     def _look_around(self) -> None:
         if self._calls is not None:
@@ -398,6 +418,12 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
     if wanted.pm_sampling_metrics:
         use.sample(wanted.pm_sampling_metrics, interval_ns=wanted.pm_sampling_interval_ns)
     return use
+
+
+def _inside_kernels() -> InsideKernels:
+    from kinetograph.session.inside_kernels import InsideKernels
+
+    return InsideKernels()
 
 
 def _missed_annotations() -> Iterator[str]:

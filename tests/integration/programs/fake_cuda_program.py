@@ -69,6 +69,30 @@ def kernel_in_scope() -> dict[str, Any]:
     return {**summary(p.trace), "averages": averages}
 
 
+def a_kernel_records_what_it_does() -> dict[str, Any]:
+    import time
+    from pathlib import Path
+
+    import kinetograph as kg
+    from kinetograph.intra_kernel import live
+
+    tests = Path(__file__).parents[2]
+    sys.path += [str(tests), str(tests / "unit" / "intra_kernel")]
+    from synthetic import Buffer
+
+    cuda, memory = Cuda().initialise(), Buffer(1000)
+    live.register(memory, lambda buffer: (buffer.contents()[0], 0), ["load"])
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
+        cuda.launch()
+        now_ns = time.time_ns()
+        for block in range(264):
+            memory.claim(block, 264, block % 132, now_ns)
+            memory.start(0, now_ns)
+            memory.end(0, now_ns)
+    p.trace.save(sys.argv[2])
+    return summary(p.trace)
+
+
 def cuda_appears_while_recording() -> dict[str, Any]:
     import time
 

@@ -148,3 +148,24 @@ def test_it_can_be_printed_elsewhere(tmp_path: Path) -> None:
     with target.open("w") as file:
         print_summary(gpu_trace(), SummaryOptions(limit=1, sort_by="total"), file=file)
     assert "aten::mm" in target.read_text()
+
+
+def test_records_inside_kernels_have_a_table_of_their_own_and_are_no_device_time(tmp_path: Path) -> None:
+    trace = gpu_trace()
+    trace.native.name_process("inside", "gemm", "GPU 0 stream 7, launch 0", None)
+    trace.native.name_track("inside", 3, "SM 3 block 0", 3, device_type=1, device_index=0)
+    args = '{"block": 0, "sm": 3, "launch": 0}'
+    trace.native.append(
+        "load", "intra_kernel", EventKind.SPAN, NOW_NS + 6_000, 5_000, "inside", 3, args_json=args
+    )
+    trace.native.sort()
+    result = run_summary(trace, tmp_path)
+    assert result.exit_code == 0, result.output
+    device, tasks = result.output.split("\nDevice\n")[1].split("\nInside kernels\n")
+    assert "load" not in device
+    assert "100.0" in device
+    assert tasks.split()[-2:] == ["gemm", "load"]
+    assert "5.000 us" in tasks
+    only = run_summary(trace, tmp_path, "--category", "intra_kernel").output
+    assert "Inside kernels" in only
+    assert "Device" not in only

@@ -66,3 +66,15 @@ def test_what_finds_no_room_is_told_and_written_nowhere_else(tmp_path: Path) -> 
 def test_a_kernel_records_what_the_same_one_does_in_cuda(tmp_path: Path) -> None:
     run("interpreted_steps.py", str(tmp_path / "steps.pftrace"))
     assert told(kg.load(tmp_path / "steps.pftrace")) == told_by_steps(blocks=3, threads=4)
+
+
+def test_what_kernels_record_in_a_session_is_in_its_trace_and_in_the_file_of_its_own(tmp_path: Path) -> None:
+    session, alone = tmp_path / "session.pftrace", tmp_path / "alone.json"
+    run("interpreted_session.py", str(session), str(alone))
+    trace = kg.load(session)
+    ranges = [event for event in trace.events if event.category == "intra_kernel" and event.duration_ns > 0]
+    # Not the launch before the session.
+    assert sorted(event.name for event in ranges) == ["non-perfect"] * 3 + ["perfect"] * 3
+    assert {event.args["launch"] for event in ranges} == {0, 1}
+    assert all(trace.start_ns <= event.start_ns <= event.end_ns <= trace.end_ns for event in ranges)
+    assert len(kg.load(alone)) == 9

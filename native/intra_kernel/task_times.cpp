@@ -1,0 +1,192 @@
+#include "intra_kernel/task_times.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "trace/event_args.h"
+
+namespace kinetograph::intra_kernel {
+
+namespace {
+
+using trace::Trace;
+
+// What one record takes in a kernel, about; where shorter ranges were seen, they tell better.
+constexpr int64_t usual_record_ns = 20;
+constexpr int64_t least_record_ns = 4;
+
+// What the arguments of a row say.
+struct Place {
+    uint32_t kernel = 0;  // index of the names of kernels
+    uint64_t launch = 0;  // unique, whatever was merged
+    uint32_t sm = 0;
+    uint64_t block = 0;
+};
+
+struct OnSm {
+    int64_t total_ns = 0;
+    int64_t last_end_ns = INT64_MIN;
+};
+
+class TaskCounter {
+public:
+    explicit TaskCounter(const Trace& trace) : trace_(trace) {}
+
+    std::vector<TaskTimes> count() {
+        trace::each_row(trace_, [this](size_t row) {
+            if (trace_.category[row] == uint8_t(trace::Category::intra_kernel)) see(row);
+        });
+        end_block();
+        std::vector<TaskTimes> result;
+        for (Task& task : tasks_) result.push_back(times_of(task));
+        return result;
+    }
+
+private:
+    struct Kernel {
+        std::string name;
+        int64_t blocks_ns = 0;
+        uint64_t records = 0;
+        int64_t shortest_ns = usual_record_ns;
+    };
+    struct Task {
+        uint32_t kernel, name;
+        int64_t total_ns = 0;
+        std::vector<int64_t> durations;
+        std::unordered_map<uint64_t, OnSm> on_sms;  // by launch and SM
+    };
+    struct Block {
+        uint32_t track = UINT32_MAX;
+        Place place;
+        int64_t first_ns = 0, last_ns = 0;
+    };
+
+    void see(size_t row) {
+        const Place place = place_of(row);
+        see_block(row, place);
+        Kernel& kernel = kernels_[place.kernel];
+        kernel.records += trace_.is_span(row) ? 2 : 1;
+        if (!trace_.is_span(row)) return;
+        const int64_t duration_ns = trace_.duration_ns[row];
+        kernel.shortest_ns = std::min(kernel.shortest_ns, duration_ns);
+        Task& task = task_of(place.kernel, trace_.name[row]);
+        task.total_ns += duration_ns;
+        task.durations.push_back(duration_ns);
+        OnSm& on_sm = task.on_sms[place.launch << 16 | place.sm];
+        on_sm.total_ns += duration_ns;
+        on_sm.last_end_ns = std::max(on_sm.last_end_ns, trace_.end_ns(row));
+    }
+
+    // Neighbouring rows mostly share their arguments.
+    Place place_of(size_t row) {
+        const std::string_view args = trace_.args_of(row);
+        if (args.data() == last_args_.data() && trace_.track[row] == last_track_) return last_place_;
+        const trace::Track& track = trace_.tracks[trace_.track[row]];
+        const std::string& process = trace_.processes[track.process].name;
+        const auto sm = uint32_t(trace::integer_argument(args, "sm")) & 0xFFFF;
+        // A trace of a buffer alone has a process for each SM, and knows of no kernels.
+        const bool is_alone = process == "SM " + std::to_string(sm);
+        const auto [kernel, is_new] =
+            kernel_numbers_.try_emplace(is_alone ? "" : process, uint32_t(kernels_.size()));
+        if (is_new) kernels_.push_back({is_alone ? "" : process});
+        const auto number = uint64_t(trace::integer_argument(args, "launch"));
+        const auto launch =
+            launches_.try_emplace({is_alone ? UINT32_MAX : track.process, number}, launches_.size()).first;
+        last_args_ = args;
+        last_track_ = trace_.track[row];
+        last_place_ = {kernel->second, launch->second, sm, uint64_t(trace::integer_argument(args, "block"))};
+        return last_place_;
+    }
+
+    // Rows of one block stand together on their track.
+    void see_block(size_t row, const Place& place) {
+        const bool goes_on = block_.track == trace_.track[row] && block_.place.launch == place.launch &&
+                             block_.place.block == place.block;
+        if (!goes_on) {
+            end_block();
+            block_ = {trace_.track[row], place, trace_.start_ns[row], trace_.end_ns(row)};
+            if (sms_.insert(place.launch << 16 | place.sm).second) ++sm_counts_[place.launch];
+        }
+        block_.last_ns = std::max(block_.last_ns, trace_.end_ns(row));
+    }
+
+    void end_block() {
+        if (block_.track != UINT32_MAX)
+            kernels_[block_.place.kernel].blocks_ns += block_.last_ns - block_.first_ns;
+    }
+
+    Task& task_of(uint32_t kernel, uint32_t name) {
+        const auto [known, is_new] = task_numbers_.try_emplace({kernel, name}, tasks_.size());
+        if (is_new) tasks_.push_back({kernel, name, 0, {}, {}});
+        return tasks_[known->second];
+    }
+
+    TaskTimes times_of(Task& task) const {
+        const Kernel& kernel = kernels_[task.kernel];
+        TaskTimes times;
+        times.kernel = kernel.name;
+        times.task = trace_.strings[task.name];
+        times.count = task.durations.size();
+        times.total_ns = task.total_ns;
+        std::sort(task.durations.begin(), task.durations.end());
+        times.p50_ns = quantile(task.durations, 50);
+        times.p99_ns = quantile(task.durations, 99);
+        const double blocks_ns = double(std::max<int64_t>(1, kernel.blocks_ns));
+        times.share = double(task.total_ns) / blocks_ns;
+        times.recording =
+            double(kernel.records) * double(std::max(least_record_ns, kernel.shortest_ns)) / blocks_ns;
+        compare_sms(task, times);
+        return times;
+    }
+
+    // The smallest value that so many percent do not exceed.
+    static int64_t quantile(const std::vector<int64_t>& sorted, size_t percent) {
+        return sorted[std::max<size_t>(1, (sorted.size() * percent + 99) / 100) - 1];
+    }
+
+    void compare_sms(const Task& task, TaskTimes& times) const {
+        struct InLaunch {
+            int64_t most_ns = 0, total_ns = 0, last_end_ns = INT64_MIN;
+        };
+        std::unordered_map<uint64_t, InLaunch> launches;
+        for (const auto& [key, on_sm] : task.on_sms) {
+            InLaunch& launch = launches[key >> 16];
+            launch.most_ns = std::max(launch.most_ns, on_sm.total_ns);
+            launch.total_ns += on_sm.total_ns;
+            launch.last_end_ns = std::max(launch.last_end_ns, on_sm.last_end_ns);
+        }
+        double most_ns = 0, mean_ns = 0, idle_ns = 0;
+        for (const auto& [number, launch] : launches) {
+            most_ns += double(launch.most_ns);
+            mean_ns += double(launch.total_ns) / double(sm_counts_.at(number));
+        }
+        for (const auto& [key, on_sm] : task.on_sms)
+            idle_ns += double(launches[key >> 16].last_end_ns - on_sm.last_end_ns);
+        if (mean_ns > 0) times.imbalance = most_ns / mean_ns;
+        times.tail_ns = int64_t(idle_ns / double(task.on_sms.size()));
+    }
+
+    const Trace& trace_;
+    std::vector<Kernel> kernels_;
+    std::vector<Task> tasks_;
+    std::map<std::string, uint32_t> kernel_numbers_;
+    std::map<std::pair<uint32_t, uint32_t>, size_t> task_numbers_;
+    std::map<std::pair<uint32_t, uint64_t>, uint64_t> launches_;  // by process and number
+    std::unordered_set<uint64_t> sms_;                            // by launch and SM
+    std::unordered_map<uint64_t, uint64_t> sm_counts_;            // by launch
+    Block block_;
+    std::string_view last_args_;
+    uint32_t last_track_ = UINT32_MAX;
+    Place last_place_;
+};
+
+}  // namespace
+
+std::vector<TaskTimes> task_times(const Trace& trace) {
+    return TaskCounter(trace).count();
+}
+
+}  // namespace kinetograph::intra_kernel

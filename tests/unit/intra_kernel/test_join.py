@@ -1,0 +1,307 @@
+"""Records of kernels find the launch that made them and the host's time, within the error that is stated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judges import needs_judges, perfetto_answers
+from kinetograph import _native
+from kinetograph.analysis.task_times import task_times
+from kinetograph.cli import main
+from kinetograph.trace import EventKind, Trace, load
+from sample_traces import NOW_NS, parsed_contents
+
+from synthetic import Buffer, Device, inside, kernels_by_launch, stated_error_ns  # isort: skip
+
+
+def check(device: Device, trace: Trace, launches: int) -> int:
+    """Every record under the kernel that made it, where it was; gives the error that is stated."""
+    kernels, events = kernels_by_launch(trace), inside(trace)
+    error_ns = stated_error_ns(trace)
+    assert len(kernels) == launches
+    assert len(events) == launches * device.blocks * 2
+    assert set(Counter(event.args["launch"] for event in events).values()) == {device.blocks * 2}
+    for event in events:
+        kernel = kernels[event.args["launch"]]
+        assert kernel.start_ns <= event.args["payload"] + device.noise_ns
+        assert event.args["payload"] <= kernel.end_ns + device.noise_ns
+        assert event.start_ns >= kernel.start_ns - error_ns
+        assert event.end_ns <= kernel.end_ns + error_ns
+        assert abs(event.start_ns - event.args["payload"]) <= error_ns + device.noise_ns
+    return error_ns
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    offset_ns=st.sampled_from([0, -7_000_000, 1_700_000_000_000_000_000 - NOW_NS, 3 * 10**15]),
+    drift=st.floats(-50e-6, 50e-6),
+    gap_ns=st.sampled_from([0, 100, 3_000, 1_000_000, 60_000_000]),
+    noise_ns=st.sampled_from([0, 150]),
+    is_measured=st.booleans(),
+)
+def test_every_launch_is_found_whatever_the_clocks_do(
+    seed: int, offset_ns: int, drift: float, gap_ns: int, noise_ns: int, is_measured: bool
+) -> None:
+    device = Device(offset_ns, drift, noise_ns, seed=seed)
+    at_ns = NOW_NS
+    for number in range(40):
+        at_ns = device.launch(at_ns + gap_ns + number * 7 + 500)
+    trace = device.join(measured_ns=at_ns if is_measured else None)
+    assert check(device, trace, 40) < 1_500
+    assert not [note for note in trace.notes if note.kind != "clock" or is_measured]
+
+
+def test_a_thousand_launches_over_a_minute_are_placed_within_a_microsecond() -> None:
+    device = Device(drift=12e-6, noise_ns=100)
+    for number in range(1000):
+        device.launch(NOW_NS + number * 60_000_000)
+    trace = device.join(measured_ns=NOW_NS + 61 * 10**9)
+    assert check(device, trace, 1000) < 1_000
+    assert not trace.notes
+    [clock] = trace.metadata["intra_kernel_clock"]
+    assert clock["source"] == "kernels"
+    # It says how the offset changes with the globaltimer.
+    assert clock["drift_ppm"] == pytest.approx(12, abs=0.5)
+
+
+def test_launches_that_are_all_alike_are_matched_from_the_last_one_and_that_is_said() -> None:
+    device = Device()
+    for number in range(100):
+        device.launch(NOW_NS + number * 60_000_000)
+    trace = device.join()
+    check(device, trace, 100)
+    assert any("taken for the last kernel" in note.text for note in trace.notes)
+
+
+def test_kernels_of_the_same_grid_that_record_nothing_are_left_alone() -> None:
+    device = Device()
+    at_ns = NOW_NS
+    for number in range(30):
+        at_ns = device.launch(at_ns + 2_000, is_recorded=number % 3 == 0)
+    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    launched = [event.correlation_id for event in kernels_by_launch(trace).values()]
+    assert sorted(launched) == [number + 1 for number in range(0, 30, 3)]
+    check(device, trace, 10)
+
+
+def test_kernels_of_two_streams_that_overlap_are_told_apart() -> None:
+    device = Device(noise_ns=0)
+    for number in range(20):
+        begin_ns = NOW_NS + number * 100_000
+        device.launch(begin_ns, 8_000, stream=7)
+        device.launch(begin_ns + 3_000, 8_000, stream=8)
+    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    check(device, trace, 40)
+    assert not trace.notes
+
+
+def test_kernels_that_run_side_by_side_share_the_blocks_and_that_is_said() -> None:
+    device = Device(noise_ns=0)
+    for number in range(20):
+        begin_ns = NOW_NS + number * 100_000
+        for stream in (7, 8):
+            device.launch(begin_ns, 8_000, stream=stream)
+        device.launch(begin_ns + 50_000)
+    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    check(device, trace, 60)
+    assert any("may belong to another launch" in note.text for note in trace.notes)
+
+
+def test_what_was_recorded_before_and_after_the_session_is_no_part_of_it() -> None:
+    device = Device()
+    for number in range(30):
+        device.launch(NOW_NS + number * 1_000_000)
+    device.trace.native.sort()
+    before_and_after = Trace()
+    native = before_and_after.native
+    native.name_track(0, 7, "stream 7 ", 7, device_type=1, device_index=0)
+    for event in list(device.trace.events)[10:20]:
+        native.append(
+            event.name,
+            "kernel",
+            event.kind,
+            event.start_ns,
+            event.duration_ns,
+            0,
+            7,
+            correlation=event.correlation_id,
+            args_json='{"grid": [4, 1, 1]}',
+        )
+    native.window = (NOW_NS + 9_500_000, NOW_NS + 19_500_000)
+    device.trace = before_and_after
+    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    check(device, trace, 10)
+    assert not trace.notes
+
+
+def test_records_that_no_kernel_can_have_made_are_counted_and_left_out() -> None:
+    device = Device()
+    for number in range(10):
+        device.launch(NOW_NS + number * 1_000_000)
+    lost, device.trace = device.trace, Trace()
+    device.trace.native.name_track(0, 7, "stream 7 ", 7, device_type=1, device_index=0)
+    for event in list(lost.events)[:9]:
+        device._tell(event.correlation_id - 1, event.start_ns, event.end_ns, 7)
+    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    check(device, trace, 9)
+    [note] = trace.notes
+    assert note.text.startswith("4 blocks on GPU 0 recorded something")
+
+
+def test_without_kernels_a_calibration_gives_the_time_and_its_error() -> None:
+    device = Device(drift=5e-6)
+    for number in range(3):
+        device.launch(NOW_NS + number * 100_000)
+    device.trace = Trace()
+    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    [clock] = trace.metadata["intra_kernel_clock"]
+    assert clock["source"] == "calibration"
+    assert len(inside(trace)) == 24
+    for event in inside(trace):
+        assert abs(event.start_ns - event.args["payload"]) <= clock["error_ns"]
+    assert [process.name for process in trace.processes] == ["kernel of 4 blocks"] * 3
+
+
+def test_without_anything_to_go_by_that_is_said() -> None:
+    device = Device()
+    device.launch(NOW_NS)
+    device.trace = Trace()
+    trace = device.join()
+    assert len(inside(trace)) == 8
+    assert "error_ns" not in trace.metadata["intra_kernel_clock"][0]
+    assert "nothing tells" in trace.notes[0].text
+
+
+def test_devices_have_clocks_of_their_own() -> None:
+    first, second = Device(offset_ns=5_000), Device(offset_ns=-(10**12), index=1, seed=1)
+    second.trace = first.trace
+    for number in range(10):
+        first.launch(NOW_NS + number * 50_000, stream=7)
+    for number in range(10):
+        second.launch(NOW_NS + number * 50_000, stream=9)
+    first.trace.native.sort()
+    buffers = [first.buffer.contents(), second.buffer.contents(device=1)]
+    _native.join_intra_kernel(first.trace.native, buffers, [])
+    assert len(kernels_by_launch(first.trace)) == 20
+    clocks = first.trace.metadata["intra_kernel_clock"]
+    assert [clock["device"] for clock in clocks] == [0, 1]
+    for event in inside(first.trace):
+        assert abs(event.start_ns - event.args["payload"]) < 1_500
+        assert event.device_index in (0, 1)
+
+
+def test_a_launch_has_a_group_with_a_track_for_each_sm_and_block() -> None:
+    device = Device()
+    for number in range(2):
+        device.launch(NOW_NS + number * 50_000)
+    trace = device.join()
+    groups = [process for process in trace.processes if process.labels]
+    assert [(group.name, group.labels) for group in groups] == [
+        ("matmul", "GPU 0 stream 7, launch 0"),
+        ("matmul", "GPU 0 stream 7, launch 1"),
+    ]
+    tracks = [track.name for track in trace.tracks if track.process == groups[1]]
+    # Perfetto takes ids of 31 bits.
+    assert all(0 < int(track.tid) < 1 << 31 for track in trace.tracks)
+    assert tracks == [f"SM {block} block {block}" for block in range(4)]
+
+
+def test_many_launches_share_a_group_with_few_tracks() -> None:
+    device = Device()
+    for number in range(70):
+        device.launch(NOW_NS + number * 50_000)
+    trace = device.join()
+    assert [process.labels for process in trace.processes if process.labels] == [
+        "GPU 0 stream 7, all launches"
+    ]
+    assert [track.name for track in trace.tracks if track.name.startswith("SM")] == [
+        f"SM {block}" for block in range(4)
+    ]
+    check(device, trace, 70)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".pftrace"])
+def test_the_file_gives_back_what_was_joined(tmp_path: Path, suffix: str) -> None:
+    device = Device()
+    device.trace.native.name_track(1, 1, "main", 1)
+    device.trace.native.append(
+        "cudaLaunchKernel", "cuda_runtime", EventKind.SPAN, NOW_NS - 900, 500, 1, 1, correlation=1
+    )
+    for number in range(3):
+        device.launch(NOW_NS + number * 50_000)
+    trace = device.join()
+    first = min((event for event in inside(trace)), key=lambda event: event.start_ns)
+    assert first.correlation_id == 1
+    assert sum(event.correlation_id == 1 for event in inside(trace)) == 1
+    path = tmp_path / f"trace{suffix}"
+    trace.save(path)
+    again = load(path)
+    check(device, again, 3)
+    assert parsed_contents(again)["processes"] == parsed_contents(trace)["processes"]
+    assert parsed_contents(again)["tracks"] == parsed_contents(trace)["tracks"]
+
+
+def test_buffers_that_hold_nothing_or_nonsense_leave_the_trace_as_it_was() -> None:
+    device = Device()
+    device.launch(NOW_NS)
+    device.trace.native.sort()
+    before = len(device.trace)
+    _native.join_intra_kernel(device.trace.native, [Buffer(4).contents()], [])
+    assert len(device.trace) == before
+    assert not device.trace.notes
+    _native.join_intra_kernel(device.trace.native, [(b"\x07" * 1000, [], 0), (b"", [], 0)], [])
+    assert len(device.trace) == before
+    assert [note.kind for note in device.trace.notes] == ["damaged"]
+
+
+def test_ranks_that_are_merged_keep_their_launches_apart(tmp_path: Path) -> None:
+    paths = []
+    for rank, offset_ns in enumerate((5_000, -(10**12))):
+        device = Device(offset_ns=offset_ns, seed=rank)
+        for number in range(3):
+            device.launch(NOW_NS + number * 50_000)
+        trace = device.join()
+        trace.metadata["distributedInfo"] = {"rank": rank, "world_size": 2}
+        paths.append(str(tmp_path / f"rank{rank}.json"))
+        trace.save(paths[-1])
+    merged = tmp_path / "merged.json"
+    done = CliRunner().invoke(main, ["merge", *paths, "-o", str(merged)])
+    assert done.exit_code == 0, done.output
+    trace = load(merged)
+    assert len(inside(trace)) == 2 * 3 * 8
+    assert len({(event.track.process.pid) for event in inside(trace)}) == 6
+    for event in inside(trace):
+        assert abs(event.start_ns - event.args["payload"]) < 1_500
+    [load_row, dot_row] = task_times(trace)
+    assert (load_row.count, dot_row.count) == (24, 24)
+
+
+@pytest.mark.slow
+@needs_judges
+@pytest.mark.parametrize("suffix", [".json", ".pftrace"])
+@pytest.mark.parametrize("launches", [3, 70])
+def test_perfetto_finds_every_record_and_arrow(tmp_path: Path, suffix: str, launches: int) -> None:
+    device = Device()
+    device.trace.native.name_track(1, 1, "main", 1)
+    for number in range(launches):
+        at_ns = NOW_NS + number * 50_000
+        call = (EventKind.SPAN, at_ns - 900, 500, 1, 1)
+        device.trace.native.append("cudaLaunchKernel", "cuda_runtime", *call, correlation=number + 1)
+        device.launch(at_ns)
+    path = tmp_path / f"trace{suffix}"
+    device.join(measured_ns=NOW_NS + 10_000_000).save(path)
+    errors, [found], [arrows] = perfetto_answers(
+        path,
+        "select name, value from stats where value > 0 and severity != 'info'",
+        "select count(*) as count from slice where category = 'intra_kernel'",
+        "select count(*) as count from flow",
+    )
+    assert not errors
+    assert (found["count"], arrows["count"]) == (launches * 8, launches * 2)
