@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kinetograph.analysis.grid import Grid
     from kinetograph.ondemand.processes import AgentProcess
 
-__all__ = ["NO_AGENT_HINT", "ps", "tell_user"]
+__all__ = ["NO_AGENT_HINT", "ps", "shown", "tell_user"]
 
 _SOME_FAILED = 3
 NO_AGENT_HINT = "set KINETOGRAPH_AGENT=1 where a program is started, or call kg.start_agent() in it"
@@ -70,7 +70,14 @@ def _print(found: list[AgentProcess], as_json: bool, *, with_hosts: bool) -> Non
 
 
 def tell_user(text: str) -> None:
-    click.echo(f"kinetograph: {text}", err=True)
+    click.echo(f"kinetograph: {shown(text)}", err=True)
+
+
+def shown(text: str) -> str:
+    """What may come from others is read on a terminal, and does nothing to it."""
+    from kinetograph.analysis.grid import printable
+
+    return printable([text])[0]
 
 
 def _grid(found: list[AgentProcess], with_hosts: bool) -> Grid:

@@ -22,7 +22,12 @@ def test_hosts_are_named_once_each_with_a_port_or_without() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["a b", "-x", "a:0", "a:99999", "a:b", "a/b"])
+def test_a_host_is_spelled_as_it_can_be_named_again() -> None:
+    for name in ("node1", "node1:99", "::1", "[::1]:99"):
+        assert [str(host) for host in hosts_named([name])] == [name]
+
+
+@pytest.mark.parametrize("name", ["a b", "-x", "a:0", "a:99999", "a:b", "a/b", "a..b", "a" * 64])
 def test_what_is_no_host_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="expected a host"):
         hosts_named([name])

@@ -62,8 +62,8 @@ class KinetoCapture:
             return {"answer": "refused", "reason": "PyTorch is recording this process already"}
         self._path = file_of_process(name, process.own_pid)
         process.offer(config, self._on_fetched)
-        await answer("accepted", path=self._path, step=0, notes=[])
         try:
+            await answer("accepted", path=self._path, step=0, notes=[])
             return await self._followed(request, answer)
         finally:
             process.withdraw()
