@@ -36,8 +36,8 @@ private:
     std::string path_;
 };
 
-// Where it is not there any more, and the directory that it lies in. Throws std::system_error unless it is one
-// that only this user can enter.
+// Where it is not there any more, and the directory that it lies in. Throws std::system_error unless it is
+// one that only this user can enter.
 void make_own_directory(const std::string& directory);
 
 // Removes the sockets of processes that ended without a word, as workers of a pool do.

@@ -162,8 +162,8 @@ def test_a_process_without_an_agent_is_told_what_to_set_next_time(agents: Agents
     assert "which processes?" in agents.command("capture", "-o", ".").stderr
 
 
-# `sys.remote_exec` of Python 3.14, played by a program that runs the files whose names it reads; `{fails}` comes
-# before that.
+# `sys.remote_exec` of Python 3.14, played by a program that runs files whose names it reads. What `fails`
+# does comes first.
 REMOTE = """
 import os, sys
 def remote_exec(pid, script):

@@ -278,7 +278,7 @@ def test_strangers_cannot_keep_the_house_full(daemon: Daemon) -> None:
 
 
 def test_who_withdraws_a_thousand_times_holds_nobody_up(daemon: Daemon) -> None:
-    """More often than what passes it on to a thread has room for; the thread waits for a process meanwhile."""
+    """More often than what passes it on to a thread has room for; the thread waits for a process."""
     program = daemon.agents.start(STEPPING)
     visiting, peer = capturing(daemon, program.pid)
     program.send_signal(signal.SIGSTOP)
@@ -306,7 +306,7 @@ with socket.socket() as call:
 """
     daemon.process.send_signal(signal.SIGSTOP)
     assert daemon.agents.start_without_agent(code).wait() == 0
-    wait_until(lambda: "65534" not in [line.split()[7] for line in open("/proc/net/tcp")])
+    wait_until(lambda: " 65534 " not in Path("/proc/net/tcp").read_text())
     daemon.process.send_signal(signal.SIGCONT)
     # Who comes later is served later: by now that one was heard, or not.
     assert daemon.call("setKinetOnDemandRequest", config=config, pids=[1 << 30]) is not None

@@ -78,9 +78,10 @@ class _Report(NamedTuple):
 def capture(**options: Any) -> None:
     """Record a window of processes that run, and bring their traces into a directory.
 
-    The processes need an agent: KINETOGRAPH_AGENT=1 in their environment, or kg.start_agent(). The paths of
-    the traces are printed, one a line; what else there is to say goes to stderr. Ctrl-C withdraws the
-    request. Of a process that ends in the middle, the trace is what it had recorded.
+    The processes need an agent: KINETOGRAPH_AGENT=1 in their environment, or kg.start_agent(). From Python
+    3.14 on, --pid starts one where there is none. The paths of the traces are printed, one a line; what else
+    there is to say goes to stderr. Ctrl-C withdraws the request. Of a process that ends in the middle, the
+    trace is what it had recorded.
 
     With --hosts, --hosts-file or --slurm the daemons of those hosts are asked (`kinetograph daemon`), all
     processes begin at the same time, and traces are named by host and rank. A host that fails is told of, and

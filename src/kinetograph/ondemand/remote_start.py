@@ -1,4 +1,4 @@
-"""An agent for a process that was started without one: by `sys.remote_exec`, which Python has from 3.14 on."""
+"""An agent for a process that was started without one: by `sys.remote_exec`, which is new in Python 3.14."""
 
 from __future__ import annotations
 

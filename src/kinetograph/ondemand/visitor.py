@@ -37,7 +37,7 @@ class Access(NamedTuple):
     tls: ssl.SSLContext | None = None
 
 
-class Unwritable(KinetographError):
+class Unwritable(KinetographError):  # noqa: N818  (a kind of them)
     """A file that comes finds no place here."""
 
 
@@ -115,27 +115,16 @@ class Visitor:
 
     async def fetch(self, number: int, size_bytes: int, path: str) -> None:
         """The file has its name once it is whole. More than was announced is not taken."""
-        part = f"{path}.part"
-        # Before anything is waited for, so that `free_path` gives nobody else this name.
-        with _told_of(path):
-            file = open(part, "xb", buffering=0)
-        try:
-            with file:
-                await send_frame(self._writer, FETCH, to_json({"file": number}))
-                came = 0
-                while (frame := await self._frame()).kind == DATA and frame.payload and came <= size_bytes:
-                    with _told_of(path):
-                        came += _written(file, frame.payload)
-                if frame.kind != DATA:
-                    _taken(frame, ("fetched",))
-                if came != size_bytes:
-                    raise KinetographError(f"{came} bytes came of a file of {size_bytes}")
-            with _told_of(path):
-                os.rename(part, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(part)
-            raise
+        with _arriving(path) as file:
+            await send_frame(self._writer, FETCH, to_json({"file": number}))
+            came = 0
+            while (frame := await self._frame()).kind == DATA and frame.payload and came <= size_bytes:
+                with _told_of(path):
+                    came += _written(file, frame.payload)
+            if frame.kind != DATA:
+                _taken(frame, ("fetched",))
+            if came != size_bytes:
+                raise KinetographError(f"{came} bytes came of a file of {size_bytes}")
 
     async def _answer(self, *expected: str) -> dict[str, Any]:
         return _taken(await self._frame(), expected)
@@ -145,6 +134,23 @@ class Visitor:
         if frame is None:
             raise KinetographError("its daemon has hung up")
         return frame
+
+
+@contextmanager
+def _arriving(path: str) -> Iterator[FileIO]:
+    """It gets its name when it is whole. Until then another one keeps `free_path` from giving it away."""
+    part = f"{path}.part"
+    with _told_of(path):
+        file = FileIO(part, "x")
+    try:
+        with file:
+            yield file
+        with _told_of(path):
+            os.rename(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
 
 
 @contextmanager

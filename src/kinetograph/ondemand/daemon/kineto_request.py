@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kinetograph.errors import UsageError
 from kinetograph.ondemand.request import CaptureRequest
@@ -29,13 +30,15 @@ def request_for(config: str, *, has_steps: bool) -> CaptureRequest | None:
     settings = dict(line.split("=", 1) for line in config.splitlines())
     if not _is_on(settings, "ACTIVITIES_ENABLED", "true"):
         return None
-    switches = {option: any(_is_on(settings, key, "") for key in keys) for option, keys in _SWITCHES.items()}
-    return CaptureRequest(
-        activities=_activities(settings.get("ACTIVITY_TYPES", "")),
-        trace_id=settings.get("REQUEST_TRACE_ID", ""),
-        **switches,
-        **(_steps(settings) if has_steps and _number(settings, "ACTIVITIES_ITERATIONS") else _time(settings)),
-    )
+    by_steps = has_steps and _number(settings, "ACTIVITIES_ITERATIONS")
+    members: dict[str, Any] = {
+        "activities": _activities(settings.get("ACTIVITY_TYPES", "")),
+        "trace_id": settings.get("REQUEST_TRACE_ID", ""),
+        **(_steps(settings) if by_steps else _time(settings)),
+    }
+    for option, keys in _SWITCHES.items():
+        members[option] = any(_is_on(settings, key, "") for key in keys)
+    return CaptureRequest(**members)
 
 
 def _activities(types: str) -> tuple[str, ...]:

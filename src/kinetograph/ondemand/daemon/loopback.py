@@ -34,7 +34,7 @@ def _spelled(address: str, port: int) -> str:
 
 
 def _connections(table: str) -> Iterator[tuple[str, str, int]]:
-    """Of sockets that somebody has open: one that was closed is listed for a while, as root's, with no inode."""
+    """Of sockets that somebody has open. One that was closed stays for a while as root's, with no inode."""
     with suppress(OSError), open(table) as file:
         next(file)
         for line in file:

@@ -1,4 +1,4 @@
-"""What the daemon needs to know of processes with an agent, and where their traces go for dynolog's clients."""
+"""What the daemon knows of processes with an agent, and where traces go that dynolog's clients want."""
 
 from __future__ import annotations
 
