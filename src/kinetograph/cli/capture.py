@@ -99,10 +99,11 @@ def capture(**options: Any) -> None:
     """
     quiet, directory, lead_ns = (options.pop(name) for name in ("quiet", "directory", "lead_ns"))
     slurm_job = options["slurm"]
-    hosts, access = taken_hosts(options), taken_access(options)
+    hosts = taken_hosts(options)
+    access = taken_access(options, hosts)
     choice = _choice(options, slurm_job)
     request = _request(options)
-    if hosts is None:
+    if hosts is None or access is None:
         reports = [_captured_here(choice, request, directory, quiet)]
     else:
         reports = _captured_there(hosts, access, choice, request, directory, quiet, lead_ns)

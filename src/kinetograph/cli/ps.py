@@ -40,8 +40,9 @@ def ps(as_json: bool, **options: Any) -> None:
     from kinetograph.ondemand.processes import chosen, processes
 
     job = options["slurm"]
-    hosts, access = taken_hosts(options), taken_access(options)
-    if hosts is None:
+    hosts = taken_hosts(options)
+    access = taken_access(options, hosts)
+    if hosts is None or access is None:
         _print(processes(tell_user), as_json, with_hosts=False)
         return
     from kinetograph.ondemand.many_hosts import processes_on_hosts
