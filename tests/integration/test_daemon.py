@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -403,6 +404,13 @@ def test_a_file_that_is_no_socket_is_left_alone(agents: Agents) -> None:
     assert done.returncode == 1
     assert "is taken" in done.stderr
     assert (kineto / "dynolog").read_text() == "a program"
+
+
+def test_where_files_go_is_made_again(daemon: Daemon, tmp_path: Path) -> None:
+    daemon.start_polling()
+    shutil.rmtree(daemon.agents.captures.parent)
+    done = daemon.agents.command("capture", "--all", "--duration", "1ms", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_program_whose_socket_was_removed_is_listed_again_with_its_next_poll(daemon: Daemon) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +15,7 @@ from kinetograph.ondemand.daemon.dynolog import Dynolog
 from kinetograph.ondemand.daemon.front_door import MOST_VISITORS, Admission, FrontDoor
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess, KinetoProcesses
 from kinetograph.ondemand.daemon.kineto_socket import KinetoSocket
+from kinetograph.ondemand.daemon.shared_directory import SharedDirectory
 from kinetograph.ondemand.daemon.stand_ins import StandIns
 from kinetograph.ondemand.descriptors import allow_many_descriptors
 from kinetograph.ondemand.hosts import DEFAULT_PORT, spelled
@@ -78,8 +77,8 @@ async def _serve(options: Options, tell: Tell) -> None:
 async def _kineto(options: Options, tell: Tell) -> AsyncIterator[KinetoProcesses]:
     """PyTorch's side: a stand-in for each process that polls."""
     socket_directory()  # raises where there can be none
-    captures = _shared_directory() if options.all_users else captures_directory()
-    stand_ins = StandIns(captures, tell)
+    shared = SharedDirectory() if options.all_users else None
+    stand_ins = StandIns(captures_directory if shared is None else shared.path, tell)
     kineto: KinetoSocket | None = None
 
     def on_ended(process: KinetoProcess) -> None:
@@ -103,9 +102,8 @@ async def _kineto(options: Options, tell: Tell) -> AsyncIterator[KinetoProcesses
             kineto = None  # processes that go on keep their files
         await stand_ins.close()
         processes.close()
-        if options.all_users:
-            with suppress(OSError):
-                os.rmdir(captures)
+        if shared is not None:
+            shared.close()
 
 
 async def _look_after(kineto: KinetoSocket | None) -> None:
@@ -116,13 +114,6 @@ async def _look_after(kineto: KinetoSocket | None) -> None:
         await asyncio.sleep(_LOOK_AFTER_SECONDS)
         if kineto is not None:
             kineto.look_after_file()
-
-
-def _shared_directory() -> str:
-    """Where processes of other users can write, and none can read what others wrote there or remove it."""
-    directory = tempfile.mkdtemp(prefix="kinetograph-kineto-", dir=_TEMPORARY)
-    os.chmod(directory, 0o1733)
-    return directory
 
 
 def _remove_stale_sockets() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -29,8 +30,8 @@ _MOST_SILENCE_SECONDS = 30.0
 class StandIn:
     """Lives as long as its process is known."""
 
-    def __init__(self, process: KinetoProcess, captures: str) -> None:
-        """Files of captures lie in that directory."""
+    def __init__(self, process: KinetoProcess, captures: Callable[[], str]) -> None:
+        """`captures` gives the directory for files, made again where it is gone."""
         self._process = process
         self._captures = captures
         self._capture: KinetoCapture | None = None

@@ -12,8 +12,8 @@ __all__ = ["StandIns"]
 
 
 class StandIns:
-    def __init__(self, captures: str, tell: Callable[[str], None]) -> None:
-        """Files of captures lie in that directory. `tell` hears of processes that cannot be listed."""
+    def __init__(self, captures: Callable[[], str], tell: Callable[[str], None]) -> None:
+        """`captures` gives a directory for their files. `tell` hears of processes that cannot be listed."""
         self._captures = captures
         self._tell = tell
         self._known: dict[int, StandIn] = {}

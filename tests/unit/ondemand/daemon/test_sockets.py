@@ -31,7 +31,7 @@ def test_a_stand_in_listens_as_soon_as_it_has_a_name(directory: Path) -> None:
     """Whoever lists processes meanwhile would take one that refuses for left over, and remove it."""
 
     async def stand_in() -> None:
-        standing = StandIn(KinetoProcess(os.getpid(), os.getuid(), Poll(3, 0, (os.getpid(),))), "/tmp")
+        standing = StandIn(KinetoProcess(os.getpid(), os.getuid(), Poll(3, 0, (os.getpid(),))), str)
         (path,) = directory.iterdir()
         assert path.stat().st_mode & 0o777 == 0o600
         peer = connected(str(path))
