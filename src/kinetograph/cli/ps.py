@@ -49,10 +49,12 @@ def ps(as_json: bool, **options: Any) -> None:
 
     reports = processes_on_hosts(hosts, access)
     found = [process for report in reports for process in report.processes]
-    _print(chosen(found, job=job), as_json, with_hosts=True)
-    for report in filter(lambda report: report.reason, reports):
+    failed = [report for report in reports if report.reason]
+    if found or not failed:
+        _print(chosen(found, job=job), as_json, with_hosts=True)
+    for report in failed:
         tell_user(f"host {report.host}: {report.reason}")
-    if any(report.reason for report in reports):
+    if failed:
         sys.exit(_SOME_FAILED)
 
 

@@ -47,7 +47,7 @@ def hosts_named(names: Iterable[str], port: int = DEFAULT_PORT) -> list[Host]:
 def hosts_in_file(path: str, port: int = DEFAULT_PORT) -> list[Host]:
     """One a line; what follows a # is a remark."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             names = [line.partition("#")[0] for line in file]
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the hosts in {path}: {error}") from error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -216,6 +218,10 @@ def _outcome(process: AgentProcess, answer: dict[str, Any], asked_ns: int | None
 def _spelled(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return "it does not answer"
+    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error.args[:1]):
+        return "nobody listens there: does `kinetograph daemon` run?"
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:
+        return os.strerror(error.errno or 0)  # asyncio has words of its own for it, which say less
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).replace("\nhint: ", "; ") or type(error).__name__

@@ -35,7 +35,7 @@ def test_what_is_no_host_is_refused(name: str) -> None:
 
 def test_a_file_has_a_host_a_line_and_remarks(tmp_path: Path) -> None:
     file = tmp_path / "hosts"
-    file.write_text("# all\nnode1\n\nnode2:99 # slow\n")
+    file.write_text("\ufeff# all\r\nnode1\n\nnode2:99 # slow\n")  # as some editors leave it
     assert hosts_in_file(str(file)) == [Host("node1"), Host("node2", 99)]
     file.write_text("# nobody\n")
     with pytest.raises(UsageError, match="no host is named"):

@@ -16,7 +16,7 @@ import pytest
 from kinetograph.cli.capture import _Report, _tell_of
 from kinetograph.ondemand.capture import Outcome, free_path
 from kinetograph.ondemand.hosts import Host
-from kinetograph.ondemand.many_hosts import HostReport, capture_on_hosts
+from kinetograph.ondemand.many_hosts import HostReport, _spelled, capture_on_hosts
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.visitor import Access
@@ -131,3 +131,20 @@ def test_what_a_daemon_says_does_nothing_to_the_terminal(capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert all(line.isprintable() for line in said.splitlines())
     assert said.count("]0;evil") == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"), "nobody listens there"),
+        (
+            OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), ..."),
+            "nobody listens",
+        ),
+        (OSError(113, "Connect call failed ('10.0.0.7', 1778)"), "No route to host"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (TimeoutError(), "it does not answer"),
+    ],
+)
+def test_why_a_host_is_not_reached_is_said_in_words_that_help(error: Exception, said: str) -> None:
+    assert said in _spelled(error)
