@@ -102,10 +102,11 @@ def test_a_capture_waits_for_its_wall_time(agents: Agents) -> None:
     import time
 
     program = agents.start(STEPPING)
-    start_ns = time.time_ns() + 2_000_000_000  # there is word of it twice a second
+    start_ns = time.time_ns() + 3_000_000_000  # there is word of it twice a second
     peer = agents.peer(program.pid)
     peer.say(b"C", duration_ns=10_000_000, start_time_ns=start_ns)
-    assert peer.hear_until("progress")["state"] == "waiting"
+    while (progress := peer.hear_until("progress", "started")).get("state") != "waiting":
+        assert progress["answer"] == "progress"  # it may have to import first, and says so, too
     assert peer.hear_until("started")["start_ns"] >= start_ns
     assert kg.load(peer.hear_until("finished")["path"]).start_ns >= start_ns
 
@@ -120,7 +121,7 @@ def test_one_process_is_captured_again_and_again(agents: Agents) -> None:
         os.unlink(peer.captured(duration_ns=1_000_000)["path"])
     descriptors, threads, kilobytes = _resources(program.pid)
     assert (descriptors, threads) == before[:2]
-    assert kilobytes < before[2] + 2_000
+    assert kilobytes < before[2] + 4_000  # it goes up and down by half of that
 
 
 def _resources(pid: int) -> tuple[int, int, int]:
