@@ -56,9 +56,7 @@ def run(*, quick: bool) -> str:
     agents = 8 if quick else AGENTS
     with own_directories():
         figures = captures(rounds) | starts(rounds) | idle(rounds) | lists(agents, rounds)
-    return "\n".join(
-        ["# On demand", "", figures_table(figures), "", claims_table(claims(figures, agents)), ""]
-    )
+    return "\n".join(["# On demand", "", figures_table(figures), "", claims_table(claims(figures, agents))])
 
 
 def claims(figures: Figures, agents: int) -> list[Claim]:
