@@ -315,6 +315,18 @@ with socket.socket() as call:
     assert len(answer["activityProfilersTriggered"]) == 1
 
 
+def test_a_process_with_an_endless_command_is_listed_too(daemon: Daemon) -> None:
+    program = daemon.agents.start(STEPPING, "\U0001f600" * 20_000, KINETOGRAPH_JOB="\U0001f600" * 20_000)
+    visiting = let_in(daemon)
+    visiting.say(b"L")
+    heard = visiting.hear()
+    assert heard is not None
+    assert len(heard[1]) <= 64 * 1024
+    listed = json.loads(heard[1])
+    assert (listed["pid"], len(listed["command"]), len(listed["job"])) == (program.pid, 4000, 200)
+    visiting.close()
+
+
 def test_a_visitor_can_fetch_nothing_but_what_it_captured(daemon: Daemon) -> None:
     visiting = let_in(daemon)
     files: list[Any] = [0, -1, "0", "/etc/passwd", None, 1 << 70, {}]

@@ -31,6 +31,7 @@ _BETWEEN_FRAMES_SECONDS = 30.0
 _PROOF_SECONDS = 5.0
 _TELL_EVERY_SECONDS = 1.0
 _LONGEST_TEXT = 1000
+_LONGEST_COMMAND, _LONGEST_MEMBER = 4000, 200
 _MOST_NOTES = 20
 
 
@@ -115,7 +116,7 @@ class Visit:
 
     async def _list(self) -> None:
         for process in await asyncio.to_thread(processes, _ignore):
-            members = {name: _short(value) for name, value in process._asdict().items()}
+            members = {name: _short(name, value) for name, value in process._asdict().items()}
             del members["path"]
             await send_answer(self._writer, "process", **members)
         await send_answer(self._writer, "listed")
@@ -211,9 +212,10 @@ class Visit:
                 os.rmdir(self._directory)
 
 
-def _short(value: object) -> object:
-    """So that all members of a process fit a frame."""
-    return value[:_LONGEST_TEXT] if isinstance(value, str) else value
+def _short(name: str, value: object) -> object:
+    """So that all members of a process fit a frame, however they are escaped."""
+    most = _LONGEST_COMMAND if name == "command" else _LONGEST_MEMBER
+    return value[:most] if isinstance(value, str) else value
 
 
 def _own_description() -> dict[str, object]:
