@@ -6,6 +6,7 @@ from benchmarks import (
     command,
     import_time,
     million_events,
+    on_demand,
     operator_cost,
     sampling,
     scope_cost,
@@ -19,6 +20,7 @@ TOPICS: dict[str, command.Topic] = {
     "import": import_time,
     "sampling": sampling,
     "operators": operator_cost,
+    "ondemand": on_demand,
 }
 
 if __name__ == "__main__":

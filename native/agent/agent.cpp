@@ -26,6 +26,8 @@ constexpr auto patience_between_frames = 30s;
 constexpr auto progress_is_told_every = 500ms;
 // Where the process has no memory, or no descriptor left for a visitor.
 constexpr auto try_again_after = 100ms;
+// Whoever removes files that seem to be forgotten thinks in days. To wake up so seldom costs nothing.
+constexpr auto file_is_looked_for_every = 60s;
 
 constexpr std::string_view busy = R"({"answer":"refused","reason":"another capture is running"})";
 constexpr std::string_view unserved = R"({"answer":"refused","reason":"the process can start no thread"})";
@@ -47,7 +49,7 @@ Agent& Agent::instance() {
     return agent;
 }
 
-Agent::Agent() {
+Agent::Agent() : look_every_(file_is_looked_for_every) {
     base::on_fork([] { instance().before_fork(); }, [] { instance().after_fork_in_parent(); },
                   [] { instance().after_fork_in_child(); });
 }
@@ -64,6 +66,7 @@ std::string Agent::start(const std::string& directory, OnCapture on_capture) {
     }
     listener_ = std::move(listener);
     directory_ = directory;
+    look_next_ = Clock::now() + look_every_;
     on_capture_ = on_capture;
     takes_captures_ = true;
     try {
@@ -91,6 +94,13 @@ void Agent::stop() {
 std::string Agent::path() const {
     std::lock_guard lock(mutex_);
     return listener_.path();
+}
+
+void Agent::look_after_file_every(Clock::duration time) {
+    std::lock_guard lock(mutex_);
+    look_every_ = time;
+    look_next_ = Clock::now() + time;
+    waker_.wake();
 }
 
 void Agent::describe(std::string members) {
@@ -148,6 +158,7 @@ bool Agent::prepare_poll(uint64_t generation, std::vector<pollfd>& polled, std::
     const Clock::time_point now = Clock::now();
     drop_late_peers(now);
     tell_progress(now);
+    look_after_file(now);
     const int listening = now < accepts_from_ ? -1 : listener_.descriptor();  // poll leaves -1 out
     polled = {{waker_.descriptor(), POLLIN, 0}, {listening, POLLIN, 0}};
     ids.clear();
@@ -190,6 +201,19 @@ bool Agent::reopen() {
         return waker_.is_intact() || waker_.open();
     } catch (const std::system_error&) {
         return false;
+    }
+}
+
+// Nobody finds us without it. Those who are connected notice nothing.
+void Agent::look_after_file(Clock::time_point now) {
+    if (now < look_next_) return;
+    look_next_ = now + look_every_;
+    if (!listener_.is_intact() || listener_.has_file()) return;
+    try {
+        make_own_directory(directory_);
+        listener_ = Listener(directory_);
+    } catch (const std::system_error&) {
+        // The next time.
     }
 }
 
@@ -306,6 +330,7 @@ Agent::Clock::duration Agent::patience_with(uint64_t id, const Peer& peer) const
 
 Agent::Clock::time_point Agent::next_deadline(Clock::time_point now) const {
     auto next = now < accepts_from_ ? accepts_from_ : Clock::time_point::max();
+    next = std::min(next, look_next_);
     for (const auto& [id, peer] : peers_) {
         const Clock::duration patience = patience_with(id, peer);
         if (patience != Clock::duration::max()) next = std::min(next, peer.heard + patience);

@@ -45,6 +45,8 @@ public:
     std::string start(const std::string& directory, OnCapture on_capture);
     void stop();
     std::string path() const;
+    // How often the file of the socket is looked for, and made again where it is gone: for tests.
+    void look_after_file_every(Clock::duration time);
 
     // What `status` is answered: members of a JSON object, without the braces.
     void describe(std::string members);
@@ -93,6 +95,7 @@ private:
     void serve(uint64_t generation, const std::vector<pollfd>& polled, const std::vector<uint64_t>& ids);
     bool is_intact() const;
     bool reopen();
+    void look_after_file(Clock::time_point now);
     void accept_peers();
     void hear(uint64_t id, Peer& peer);
     void handle(uint64_t id, const Frame& frame);
@@ -120,6 +123,8 @@ private:
     Waker waker_;
     Listener listener_;
     std::string directory_;
+    Clock::duration look_every_;
+    Clock::time_point look_next_{};
     OnCapture on_capture_ = nullptr;
     bool is_started_ = false;
     uint64_t generation_ = 0;  // a thread of an earlier one ends

@@ -57,6 +57,17 @@ bool is_refused(const std::string& path) {
 
 }  // namespace
 
+void make_own_directory(const std::string& directory) {
+    if (mkdir(directory.c_str(), 0700) != 0 && errno == ENOENT) {
+        mkdir(directory.substr(0, directory.rfind('/')).c_str(), 0700);
+        mkdir(directory.c_str(), 0700);
+    }
+    struct stat found{};
+    if (lstat(directory.c_str(), &found) != 0) fail(errno, directory);
+    if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077) != 0)
+        fail(EACCES, directory);
+}
+
 void remove_stale(const std::string& directory) {
     DIR* opened = opendir(directory.c_str());
     if (!opened) return;
@@ -118,6 +129,11 @@ int Listener::accept_own_user() const {
         if (is_known && who.uid == geteuid()) return peer;
         ::close(peer);
     }
+}
+
+bool Listener::has_file() const {
+    struct stat found{};
+    return lstat(path_.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
 }
 
 void Listener::remove_file() {

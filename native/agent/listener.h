@@ -23,6 +23,8 @@ public:
     // Somebody who is this user too. -1 with EAGAIN in errno when nobody waits, or with what keeps them
     // waiting. Others are let go without a word.
     int accept_own_user() const;
+    // False after somebody has removed it: those who clean up among temporary files do.
+    bool has_file() const;
     void remove_file();
     // In a forked child: the file is the parent's.
     void leave_file() { path_.clear(); }
@@ -33,6 +35,10 @@ private:
     base::FileIdentity identity_;
     std::string path_;
 };
+
+// Where it is not there any more, and the directory that it lies in. Throws std::system_error unless it is
+// one that only this user can enter.
+void make_own_directory(const std::string& directory);
 
 // Removes the sockets of processes that ended without a word, as workers of a pool do.
 void remove_stale(const std::string& directory);

@@ -1,10 +1,14 @@
-"""The fake CUDA, built once, and programs that play it: each in a process of its own, for libraries stay."""
+"""What tests here share: agents and daemons with directories of their own, and a fake CUDA.
+
+That one is built once, and the programs that play it have a process each, for libraries stay.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,20 @@ import pytest
 from runs import with_variables
 
 import fake_cuda
+from agents import Agents, own_agents
+from daemons import Daemon, own_daemon
+
+
+@pytest.fixture
+def agents() -> Iterator[Agents]:
+    with own_agents() as mine:
+        yield mine
+
+
+@pytest.fixture
+def daemon(agents: Agents) -> Iterator[Daemon]:
+    with own_daemon(agents) as mine:
+        yield mine
 
 
 @pytest.fixture(scope="session")

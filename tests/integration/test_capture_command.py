@@ -6,14 +6,14 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
 import kinetograph as kg
-from agents import STEPPING, Agents, own_agents, wait_until
+from agents import PATIENCE_SECONDS, STEPPING, Agents, wait_until
 
 ENDINGS = {
     "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -22,12 +22,6 @@ ENDINGS = {
     "os._exit": "os._exit(3)",
     "exec": "os.execv('/bin/true', ['true'])",
 }
-
-
-@pytest.fixture
-def agents() -> Iterator[Agents]:
-    with own_agents() as mine:
-        yield mine
 
 
 def test_ps_lists_who_has_an_agent(agents: Agents) -> None:
@@ -158,6 +152,7 @@ def test_processes_are_chosen_by_name_and_job(agents: Agents, tmp_path: Path) ->
     assert "no process with an agent is meant" in agents.command("capture", "--job", "8", "-o", ".").stderr
 
 
+@pytest.mark.skipif(hasattr(sys, "remote_exec"), reason="newer ones can be given an agent")
 def test_a_process_without_an_agent_is_told_what_to_set_next_time(agents: Agents) -> None:
     done = agents.command("capture", "--pid", os.getpid(), "-o", ".")
     assert done.returncode == 1
@@ -165,6 +160,82 @@ def test_a_process_without_an_agent_is_told_what_to_set_next_time(agents: Agents
     assert "next time, set KINETOGRAPH_AGENT=1" in done.stderr
     assert "there is no process" in agents.command("capture", "--pid", 2**22 + 1, "-o", ".").stderr
     assert "which processes?" in agents.command("capture", "-o", ".").stderr
+
+
+# `sys.remote_exec` of Python 3.14, played by a program that runs files whose names it reads. What `fails`
+# does comes first.
+REMOTE = """
+import os, sys
+def remote_exec(pid, script):
+    mode = os.stat(script).st_mode & 0o777, os.stat(os.path.dirname(script)).st_mode & 0o777
+    assert mode[1] == 0o700, mode
+    {fails}
+    with open({pipe!r}, "w") as pipe:
+        print(script, file=pipe)
+sys.remote_exec = remote_exec
+from kinetograph.cli import main
+main()
+"""
+TAKING = """
+import sys, time
+{before}
+for line in open(sys.argv[1]):
+    exec(open(line.strip()).read())
+print(sorted(name for name in globals() if not name.startswith("__")), flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+
+def remotely(agents: Agents, before: str = "", fails: str = "pass") -> subprocess.CompletedProcess[str]:
+    """A capture of a program without an agent, where Python can give it one."""
+    pipe = agents.root / "scripts"
+    os.mkfifo(pipe)
+    program = agents.start_without_agent(TAKING.format(before=before), str(pipe))
+    code = REMOTE.format(pipe=str(pipe), fails=fails)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+            "capture",
+            "--pid",
+            str(program.pid),
+            "--duration",
+            "1ms",
+            "-o",
+            "traces",
+        ],
+        env=agents.environment,
+        cwd=agents.root,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    if not done.returncode:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "['line', 'sys', 'time']\n"
+    assert not list(agents.captures.glob("start-*"))
+    return done
+
+
+def test_where_python_can_a_process_is_given_an_agent(agents: Agents) -> None:
+    done = remotely(agents)
+    assert done.returncode == 0, done.stderr
+    assert (agents.root / done.stdout.strip()).exists()
+
+
+def test_why_a_process_can_be_given_no_agent_is_told(agents: Agents) -> None:
+    done = remotely(agents, before="sys.modules['kinetograph'] = None")
+    assert done.returncode == 1
+    assert "could start no agent: ModuleNotFoundError: " in done.stderr
+    assert "is kinetograph installed for its Python?" in done.stderr
+
+
+def test_a_process_that_takes_nothing_from_outside_is_told_of(agents: Agents) -> None:
+    done = remotely(agents, fails="raise PermissionError(1, 'Operation not permitted')")
+    assert done.returncode == 1
+    assert "takes no agent from outside: [Errno 1] Operation not permitted" in done.stderr
 
 
 def test_a_program_that_is_recorded_by_run_can_be_captured_too(agents: Agents, tmp_path: Path) -> None:

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import kinetograph as kg
-from agents import PATIENCE_SECONDS, STEPPING, Agents, own_agents, wait_until
+from agents import PATIENCE_SECONDS, STEPPING, Agents, wait_until
 from daemons import POLLING, Daemon, kineto_file, own_daemon
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-
-
-@pytest.fixture
-def agents() -> Iterator[Agents]:
-    with own_agents() as mine:
-        yield mine
-
-
-@pytest.fixture
-def daemon(agents: Agents) -> Iterator[Daemon]:
-    with own_daemon(agents) as mine:
-        yield mine
 
 
 def listed(agents: Agents) -> dict[int, dict[str, object]]:
@@ -173,6 +162,57 @@ def test_a_client_of_dynolog_triggers_a_capture(daemon: Daemon, tmp_path: Path) 
     assert daemon.call("setKinetOnDemandRequest", config=config, pids=[1 << 30]) is not None
 
 
+def test_a_client_of_dynolog_triggers_processes_with_an_agent_too(daemon: Daemon) -> None:
+    polling, stepping = daemon.start_polling(), daemon.agents.start(STEPPING)
+    of_job = daemon.agents.start(STEPPING, SLURM_JOB_ID="7")
+    wait_until(
+        lambda: all(row["step"] for row in listed(daemon.agents).values() if row["pid"] != polling.pid)
+    )
+    captures = daemon.agents.captures
+    config = f"ACTIVITIES_LOG_FILE={captures}/x.json\nACTIVITIES_DURATION_MSECS=20\n"
+    answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[os.getpid()])
+    assert answer is not None
+    assert answer["processesMatched"] == answer["activityProfilersTriggered"] == [polling.pid, stepping.pid]
+    for pid in (polling.pid, stepping.pid):
+        wait_until((captures / f"x_{pid}.json").exists)
+    assert "work" in [event.name for event in kg.load(captures / f"x_{stepping.pid}.json").events]
+    # By its job and its steps; and nothing of the first one is left.
+    config = (
+        f"ACTIVITIES_LOG_FILE={captures}/y.json\nPROFILE_START_ITERATION_ROUNDUP=10\nACTIVITIES_ITERATIONS=3"
+    )
+    answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[0], job_id=7, process_limit=3)
+    assert answer is not None
+    assert answer["activityProfilersTriggered"] == [of_job.pid]
+    wait_until((captures / f"y_{of_job.pid}.json").exists)
+    events = kg.load(captures / f"y_{of_job.pid}.json").events
+    assert [event.name for event in events].count("work") == 3
+    left = {"x_{0}.json", "y_{0}.json"}
+    wait_until(lambda: {path.name.replace(path.stem[2:], "{0}") for path in captures.iterdir()} == left)
+
+
+def test_clients_of_dynolog_ask_for_no_more_than_they_may(daemon: Daemon) -> None:
+    """Not over a file, nor twice at once, nor more than they said; and an end of the daemon ends it."""
+    one, two = daemon.agents.start(STEPPING), daemon.agents.start(STEPPING)
+    captures = daemon.agents.captures
+    captures.mkdir(parents=True, exist_ok=True)
+    (captures / f"x_{one.pid}.json").symlink_to("/etc/passwd")
+    config = f"ACTIVITIES_LOG_FILE={captures}/x.json\nACTIVITIES_DURATION_SECS=3600\n"
+    none = daemon.call("setKinetOnDemandRequest", config=config, pids=[two.pid], process_limit=0)
+    assert none is not None
+    assert (none["processesMatched"], none["activityProfilersTriggered"]) == ([two.pid], [])
+    for triggered, busy in (([two.pid], 1), ([], 2)):
+        answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[])
+        assert answer is not None
+        assert (answer["activityProfilersTriggered"], answer["activityProfilersBusy"]) == (triggered, busy)
+    peer = daemon.agents.peer(two.pid)
+    wait_until(lambda: peer.asked(b"S")["state"] == "recording")
+    daemon.process.terminate()
+    assert daemon.process.wait() == 0
+    wait_until(lambda: peer.asked(b"S")["state"] == "idle")
+    assert list(captures.glob("*.json.gz"))
+    peer.close()
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -270,6 +310,7 @@ def test_a_daemon_says_where_it_cannot_listen(agents: Agents) -> None:
 def test_a_program_that_cannot_be_listed_is_told_of_and_answered_all_the_same(agents: Agents) -> None:
     with own_daemon(agents) as daemon:
         agents.sockets.rmdir()
+        agents.sockets.touch()  # where a directory should be
         program = agents.start_without_agent(POLLING, KINETO_IPC_SOCKET_DIR=str(daemon.kineto))
         assert daemon.process.stderr is not None
         assert f"process {program.pid} of PyTorch cannot be listed" in daemon.process.stderr.readline()
@@ -343,4 +384,38 @@ def test_datagrams_that_are_none_of_kinetos_are_dropped(daemon: Daemon) -> None:
         for sent in (b"", b"x", b"\xff" * 40, b"\0" * 40, b"\xff" * 60_000):
             client.sendto(sent, path)
     polling = daemon.start_polling()
+    assert set(listed(daemon.agents)) == {polling.pid}
+
+
+def test_a_poll_of_somebody_who_cannot_be_answered_is_dropped(daemon: Daemon) -> None:
+    payload = struct.pack("=iiqi", 3, 1, 0, os.getpid())
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as unbound:
+        unbound.sendto(struct.pack("=Q32s", len(payload), b"req") + payload, str(daemon.kineto / "dynolog"))
+    polling = daemon.start_polling()
+    assert set(listed(daemon.agents)) == {polling.pid}
+
+
+def test_a_file_that_is_no_socket_is_left_alone(agents: Agents) -> None:
+    """Somebody may name the folder of dynolog's own program, and a file refuses connections, too."""
+    kineto = agents.root / "kineto"
+    kineto.mkdir()
+    (kineto / "dynolog").write_text("a program")
+    done = agents.command("daemon", "--port", 0, "--kineto-directory", kineto)
+    assert done.returncode == 1
+    assert "is taken" in done.stderr
+    assert (kineto / "dynolog").read_text() == "a program"
+
+
+def test_where_files_go_is_made_again(daemon: Daemon, tmp_path: Path) -> None:
+    daemon.start_polling()
+    shutil.rmtree(daemon.agents.captures.parent)
+    done = daemon.agents.command("capture", "--all", "--duration", "1ms", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_whose_socket_was_removed_is_listed_again_with_its_next_poll(daemon: Daemon) -> None:
+    polling = daemon.start_polling()
+    for path in daemon.agents.sockets.iterdir():
+        path.unlink()
+    wait_until(lambda: bool(list(daemon.agents.sockets.glob("kineto-*.sock"))))
     assert set(listed(daemon.agents)) == {polling.pid}

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import os
 import shutil
 import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from agents import STEPPING, Agents, own_agents, wait_until
+from agents import STEPPING, Agents, Peer, wait_until
 from daemons import Daemon, Visiting, everything, own_daemon
 
 TOKEN = "a token that nobody guesses"
 
-
-@pytest.fixture
-def agents() -> Iterator[Agents]:
-    with own_agents() as mine:
-        yield mine
-
-
-@pytest.fixture
-def daemon(agents: Agents) -> Iterator[Daemon]:
-    with own_daemon(agents) as mine:
-        yield mine
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 @pytest.fixture
@@ -93,8 +86,8 @@ def test_a_proof_is_of_one_challenge(agents: Agents, token_file: Path) -> None:
         first = Visiting(daemon)
         first.say(b"H")
         challenge = str(first.answer()["challenge"])
-        spelled = b"kinetograph visitor " + challenge.encode()
-        proof = hmac.new(TOKEN.encode(), spelled, hashlib.sha256).hexdigest()
+        spelled = f"kinetograph visitor {challenge} {daemon.address} {daemon.port}"
+        proof = hmac.new(TOKEN.encode(), spelled.encode(), hashlib.sha256).hexdigest()
         first.say(b"H", proof=proof)
         assert first.answer()["answer"] == "welcome"
         second = Visiting(daemon)
@@ -108,6 +101,67 @@ def test_a_proof_is_of_one_challenge(agents: Agents, token_file: Path) -> None:
         assert third.hear() is None
         for visiting in (first, second, third):
             visiting.close()
+
+
+def test_a_daemon_is_reached_by_version_6_of_ip(agents: Agents, token_file: Path, tmp_path: Path) -> None:
+    if not _has_version_6():
+        pytest.skip("no IPv6 here")
+    program = agents.start(STEPPING)
+    for token in ((), ("--token-file", token_file)):
+        with own_daemon(agents, *token, address="::1") as daemon:
+            host = f"[::1]:{daemon.port}"
+            done = agents.command(
+                "capture", "--hosts", host, *token, "--all", "--duration", "1ms", "-o", tmp_path
+            )
+            assert done.returncode == 0, done.stderr
+            assert f"host {host}, process {program.pid} gave" in done.stderr
+
+
+def _has_version_6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def test_who_passes_on_a_challenge_is_not_let_in_with_the_answer(
+    agents: Agents, token_file: Path, tmp_path: Path
+) -> None:
+    """Another user may listen at a port where no daemon does, and be asked by somebody who has the token."""
+    agents.start(STEPPING)
+    with own_daemon(agents, "--token-file", token_file) as daemon, relay(daemon) as port:
+        hosts = ("--hosts", f"127.0.0.1:{port}", "--token-file", token_file)
+        refused = agents.command("capture", *hosts, "--all", "--duration", "1ms", "-o", tmp_path)
+    assert refused.returncode == 1
+    assert "that is not the token of this daemon" in refused.stderr
+
+
+@contextmanager
+def relay(daemon: Daemon) -> Iterator[int]:
+    """Passes on what comes at another port, one connection, and what the daemon answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def pass_on() -> None:
+            visitor, _ = listener.accept()
+            with visitor, daemon.connection() as connection:
+                back = threading.Thread(target=copy, args=(connection, visitor))
+                back.start()
+                copy(visitor, connection)
+                back.join()
+
+        thread = threading.Thread(target=pass_on)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+def copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while received := source.recv(1 << 16):
+            target.sendall(received)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
 
 
 def test_clients_of_dynolog_send_the_token_itself(agents: Agents, token_file: Path) -> None:
@@ -216,6 +270,63 @@ def test_half_open_connections_are_closed_and_leave_nothing(daemon: Daemon) -> N
     assert daemon.call("getStatus") == {"status": 1}
 
 
+def test_strangers_cannot_keep_the_house_full(daemon: Daemon) -> None:
+    strangers = [daemon.connection() for _ in range(64)]
+    assert daemon.call("getStatus") == {"status": 1}
+    for stranger in strangers:
+        stranger.close()
+
+
+def test_who_withdraws_a_thousand_times_holds_nobody_up(daemon: Daemon) -> None:
+    """More often than what passes it on to a thread has room for; the thread waits for a process."""
+    program = daemon.agents.start(STEPPING)
+    visiting, peer = capturing(daemon, program.pid)
+    program.send_signal(signal.SIGSTOP)
+    for _ in range(2000):
+        visiting.say(b"X")
+    assert daemon.call("getStatus") == {"status": 1}
+    program.send_signal(signal.SIGCONT)
+    assert visiting.answer_of("outcome")["status"] == "cancelled"
+    visiting.close()
+    peer.close()
+
+
+@needs_root
+def test_a_connection_that_was_closed_is_not_taken_for_one_of_root(daemon: Daemon) -> None:
+    """So the kernel lists it, whoever had opened it."""
+    daemon.start_polling()
+    config = f"ACTIVITIES_LOG_FILE={daemon.agents.captures}/x.json\nACTIVITIES_DURATION_MSECS=1\n"
+    text = json.dumps({"fn": "setKinetOnDemandRequest", "config": config, "pids": []}).encode()
+    code = f"""
+import os, socket, struct
+os.setgid(65534); os.setuid(65534)
+with socket.socket() as call:
+    call.connect(("127.0.0.1", {daemon.port}))
+    call.sendall(struct.pack("=i", {len(text)}) + {text!r})
+"""
+    daemon.process.send_signal(signal.SIGSTOP)
+    assert daemon.agents.start_without_agent(code).wait() == 0
+    wait_until(lambda: " 65534 " not in Path("/proc/net/tcp").read_text())
+    daemon.process.send_signal(signal.SIGCONT)
+    # Who comes later is served later: by now that one was heard, or not.
+    assert daemon.call("setKinetOnDemandRequest", config=config, pids=[1 << 30]) is not None
+    answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[])
+    assert answer is not None
+    assert len(answer["activityProfilersTriggered"]) == 1
+
+
+def test_a_process_with_an_endless_command_is_listed_too(daemon: Daemon) -> None:
+    program = daemon.agents.start(STEPPING, "\U0001f600" * 20_000, KINETOGRAPH_JOB="\U0001f600" * 20_000)
+    visiting = let_in(daemon)
+    visiting.say(b"L")
+    heard = visiting.hear()
+    assert heard is not None
+    assert len(heard[1]) <= 64 * 1024
+    listed = json.loads(heard[1])
+    assert (listed["pid"], len(listed["command"]), len(listed["job"])) == (program.pid, 4000, 200)
+    visiting.close()
+
+
 def test_a_visitor_can_fetch_nothing_but_what_it_captured(daemon: Daemon) -> None:
     visiting = let_in(daemon)
     files: list[Any] = [0, -1, "0", "/etc/passwd", None, 1 << 70, {}]
@@ -259,11 +370,7 @@ def test_a_request_that_cannot_be_meant_is_refused(daemon: Daemon, asked: dict[s
 
 def test_a_visitor_that_goes_in_the_middle_ends_its_capture(daemon: Daemon) -> None:
     """What was recorded until then is kept by the process, and nothing is left running."""
-    program = daemon.agents.start(STEPPING)
-    visiting = let_in(daemon)
-    visiting.say(b"C", pids=[program.pid], request={"duration_ns": 3_600_000_000_000})
-    peer = daemon.agents.peer(program.pid)
-    wait_until(lambda: peer.asked(b"S")["state"] == "recording")
+    visiting, peer = capturing(daemon, daemon.agents.start(STEPPING).pid)
     visiting.close()
     wait_until(lambda: peer.asked(b"S")["state"] == "idle")
     peer.close()
@@ -272,12 +379,7 @@ def test_a_visitor_that_goes_in_the_middle_ends_its_capture(daemon: Daemon) -> N
 
 
 def test_a_daemon_that_ends_in_the_middle_leaves_what_was_recorded(daemon: Daemon, tmp_path: Path) -> None:
-    program, polling = daemon.agents.start(STEPPING), daemon.start_polling()
-    visiting = let_in(daemon)
-    asked = {"duration_ns": 3_600_000_000_000}
-    visiting.say(b"C", pids=[program.pid, polling.pid], request=asked)
-    peer = daemon.agents.peer(program.pid)
-    wait_until(lambda: peer.asked(b"S")["state"] == "recording")
+    visiting, peer = capturing(daemon, daemon.agents.start(STEPPING).pid, daemon.start_polling().pid)
     daemon.process.terminate()
     assert daemon.process.wait() == 0
     assert visiting.hear() is None or visiting.hear() is None
@@ -289,10 +391,7 @@ def test_a_daemon_that_ends_in_the_middle_leaves_what_was_recorded(daemon: Daemo
 
 def test_a_visitor_can_cancel_and_ask_again(daemon: Daemon) -> None:
     program = daemon.agents.start(STEPPING)
-    visiting = let_in(daemon)
-    visiting.say(b"C", pids=[program.pid], request={"duration_ns": 3_600_000_000_000})
-    peer = daemon.agents.peer(program.pid)
-    wait_until(lambda: peer.asked(b"S")["state"] == "recording")
+    visiting, peer = capturing(daemon, program.pid)
     visiting.say(b"C", pids=[program.pid])
     assert visiting.answer_of("refused")["reason"] == "another capture is running"
     visiting.say(b"X")
@@ -308,7 +407,7 @@ def test_who_cancels_or_goes_at_once_is_heard(daemon: Daemon) -> None:
     program = daemon.agents.start(STEPPING)
     for last_word in (b"X", None):
         visiting = let_in(daemon)
-        visiting.say(b"C", pids=[program.pid], request={"duration_ns": 3_600_000_000_000})
+        visiting.say(b"C", pids=[program.pid], request=AN_HOUR)
         if last_word is not None:
             visiting.say(last_word)
             assert visiting.answer_of("outcome")["status"] == "cancelled"
@@ -328,6 +427,18 @@ def test_a_daemon_that_is_stopped_for_a_while_goes_on(daemon: Daemon) -> None:
         time.sleep(0.1)  # while it is stopped
         daemon.process.send_signal(signal.SIGCONT)
         assert everything(connection)
+
+
+AN_HOUR = {"duration_ns": 3_600_000_000_000}
+
+
+def capturing(daemon: Daemon, *pids: int) -> tuple[Visiting, Peer]:
+    """A visitor whose capture of these records when this returns, and who can tell of the first of them."""
+    visiting = let_in(daemon)
+    visiting.say(b"C", pids=pids, request=AN_HOUR)
+    peer = daemon.agents.peer(pids[0])
+    wait_until(lambda: peer.asked(b"S")["state"] == "recording")
+    return visiting, peer
 
 
 def let_in(daemon: Daemon) -> Visiting:

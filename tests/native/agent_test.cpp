@@ -346,6 +346,32 @@ TEST(a_program_that_closes_all_descriptors_gets_a_new_socket_with_the_next_knock
         CHECK(fcntl(stranger, F_GETFD) >= 0 && syscall(SYS_close, stranger) == 0);
 }
 
+TEST(a_socket_whose_file_is_removed_gets_another_and_who_is_connected_stays) {
+    Running agent;
+    Peer connected(agent.path);
+    CHECK(!connected.asked(Kind::status).empty());
+    const size_t before = open_descriptors();
+    CHECK(std::filesystem::remove_all(agent.directory.path) > 0);  // with the directory that it lay in
+    Agent::instance().look_after_file_every(1ms);
+    while (Agent::instance().path() == agent.path) std::this_thread::sleep_for(1ms);
+    CHECK(!Peer(Agent::instance().path()).asked(Kind::status).empty());
+    CHECK(!connected.asked(Kind::status).empty());
+    while (open_descriptors() != before) std::this_thread::sleep_for(1ms);
+    Agent::instance().look_after_file_every(60s);
+}
+
+TEST(a_directory_that_others_can_enter_by_now_gets_no_socket) {
+    Running agent;
+    CHECK(std::filesystem::remove(agent.path));
+    CHECK(chmod(agent.directory.path.c_str(), 0755) == 0);
+    Agent::instance().look_after_file_every(1ms);
+    std::this_thread::sleep_for(50ms);  // some looks
+    CHECK(Agent::instance().path() == agent.path && std::filesystem::is_empty(agent.directory.path));
+    CHECK(chmod(agent.directory.path.c_str(), 0700) == 0);
+    while (Agent::instance().path() == agent.path) std::this_thread::sleep_for(1ms);
+    Agent::instance().look_after_file_every(60s);
+}
+
 TEST(a_file_of_the_program_that_got_the_number_of_a_peer_is_left_alone) {
     Running agent;
     Peer visitor;

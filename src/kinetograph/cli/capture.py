@@ -11,7 +11,7 @@ import click
 
 from kinetograph.cli.host_options import host_options, taken_access, taken_hosts
 from kinetograph.cli.sizes import DURATION_NS
-from kinetograph.errors import KinetographError, NotAvailable, UsageError
+from kinetograph.errors import NotAvailable, UsageError
 
 if TYPE_CHECKING:
     from kinetograph.ondemand.capture import Outcome
@@ -78,9 +78,10 @@ class _Report(NamedTuple):
 def capture(**options: Any) -> None:
     """Record a window of processes that run, and bring their traces into a directory.
 
-    The processes need an agent: KINETOGRAPH_AGENT=1 in their environment, or kg.start_agent(). The paths of
-    the traces are printed, one a line; what else there is to say goes to stderr. Ctrl-C withdraws the
-    request. Of a process that ends in the middle, the trace is what it had recorded.
+    The processes need an agent: KINETOGRAPH_AGENT=1 in their environment, or kg.start_agent(). From Python
+    3.14 on, --pid starts one where there is none. The paths of the traces are printed, one a line; what else
+    there is to say goes to stderr. Ctrl-C withdraws the request. Of a process that ends in the middle, the
+    trace is what it had recorded.
 
     With --hosts, --hosts-file or --slurm the daemons of those hosts are asked (`kinetograph daemon`), all
     processes begin at the same time, and traces are named by host and rank. A host that fails is told of, and
@@ -98,10 +99,11 @@ def capture(**options: Any) -> None:
     """
     quiet, directory, lead_ns = (options.pop(name) for name in ("quiet", "directory", "lead_ns"))
     slurm_job = options["slurm"]
-    hosts, access = taken_hosts(options), taken_access(options)
+    hosts = taken_hosts(options)
+    access = taken_access(options, hosts)
     choice = _choice(options, slurm_job)
     request = _request(options)
-    if hosts is None:
+    if hosts is None or access is None:
         reports = [_captured_here(choice, request, directory, quiet)]
     else:
         reports = _captured_there(hosts, access, choice, request, directory, quiet, lead_ns)
@@ -168,9 +170,11 @@ def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[Ag
     from kinetograph.ondemand.processes import chosen, processes
 
     everybody = processes(tell_user)
-    missing = [pid for pid in pids if pid not in (process.pid for process in everybody)]
+    missing = set(pids) - {process.pid for process in everybody}
+    for pid in sorted(missing):
+        _give_agent(pid)
     if missing:
-        raise _without_agent(missing[0])
+        everybody = processes(tell_user)
     found = chosen(everybody, pids=pids, name=name, job=job)
     if not found:
         raise NotAvailable(
@@ -179,16 +183,29 @@ def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[Ag
     return found
 
 
-def _without_agent(pid: int) -> KinetographError:
+def _give_agent(pid: int) -> None:
+    """To a process that has none. Raises where that cannot be."""
     from kinetograph.cli.ps import NO_AGENT_HINT
+    from kinetograph.ondemand.remote_start import can_start_agents, start_agent_in
 
-    if not os.path.exists(f"/proc/{pid}"):
-        return UsageError(
+    _require_own_process(pid)
+    if not can_start_agents():
+        raise NotAvailable(f"process {pid} has no agent", hint=f"next time, {NO_AGENT_HINT}")
+    start_agent_in(pid)
+
+
+def _require_own_process(pid: int) -> None:
+    try:
+        user = os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        raise UsageError(
             f"there is no process {pid}", hint="`kinetograph ps` lists those that can be captured"
+        ) from None
+    if user != os.geteuid():
+        raise NotAvailable(
+            f"process {pid} belongs to another user, and an agent lets nobody else in, root neither",
+            hint=f"be that user: sudo -u '#{user}' kinetograph capture --pid {pid} ...",
         )
-    return NotAvailable(
-        f"process {pid} has no agent, or one of another user", hint=f"next time, {NO_AGENT_HINT}"
-    )
 
 
 def _make(directory: str) -> None:
@@ -210,18 +227,20 @@ def _status(reports: list[_Report]) -> int:
 
 
 def _tell_of(report: _Report, quiet: bool) -> None:
+    from kinetograph.cli.ps import shown, tell_user
+
     where = f"host {report.host}, " if report.host else ""
     if report.reason:
-        click.echo(f"kinetograph: host {report.host} was not captured: {report.reason}", err=True)
+        tell_user(f"host {report.host} was not captured: {report.reason}")
     for note in report.notes:
-        click.echo(f"kinetograph: host {report.host}: {note}", err=True)
+        tell_user(f"host {report.host}: {note}")
     for outcome in report.outcomes:
         if outcome.path is not None:
             click.echo(outcome.path)
         if not quiet or not outcome.has_trace:
-            click.echo(f"kinetograph: {where}{_sentence(outcome)}", err=True)
+            tell_user(f"{where}{_sentence(outcome)}")
             for note in outcome.notes:
-                click.echo(f"  note: {note}", err=True)
+                click.echo(f"  note: {shown(note)}", err=True)
 
 
 def _sentence(outcome: Outcome) -> str:

@@ -57,14 +57,17 @@ def taken_hosts(options: dict[str, Any]) -> list[Host] | None:
     return None if job is None else hosts_of_slurm_job(job, port)
 
 
-def taken_access(options: dict[str, Any]) -> Access:
-    from kinetograph.ondemand.secrets import client_tls, read_token
-    from kinetograph.ondemand.visitor import Access
-
+def taken_access(options: dict[str, Any], hosts: list[Host] | None) -> Access | None:
+    """What the options have for daemons to see; None where none is asked: TLS takes long to load."""
     names = ("token_file", "tls_ca", "tls_certificate", "tls_key")
     token_file, authority, certificate, key = (options.pop(name) for name in names)
     if authority is None and (certificate or key):
         raise UsageError("a certificate is shown to daemons that speak TLS", hint="--tls-ca FILE")
+    if hosts is None:
+        return None
+    from kinetograph.ondemand.secrets import client_tls, read_token
+    from kinetograph.ondemand.visitor import Access
+
     return Access(
         None if token_file is None else read_token(token_file),
         None if authority is None else client_tls(authority, certificate, key),

@@ -24,13 +24,16 @@ def progress(is_quiet: bool = False) -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from kinetograph.analysis.grid import printable
+
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     drawn = Progress(*columns, console=Console(stderr=True), transient=True)
     task = drawn.add_task("")
     begin = time.monotonic()
 
     def tell(text: str) -> None:
-        drawn.update(task, description=text)
+        (shown,) = printable([text])
+        drawn.update(task, description=shown)
         if time.monotonic() - begin > _PATIENCE_SECONDS:
             drawn.start()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kinetograph.analysis.grid import Grid
     from kinetograph.ondemand.processes import AgentProcess
 
-__all__ = ["NO_AGENT_HINT", "ps", "tell_user"]
+__all__ = ["NO_AGENT_HINT", "ps", "shown", "tell_user"]
 
 _SOME_FAILED = 3
 NO_AGENT_HINT = "set KINETOGRAPH_AGENT=1 where a program is started, or call kg.start_agent() in it"
@@ -40,18 +40,21 @@ def ps(as_json: bool, **options: Any) -> None:
     from kinetograph.ondemand.processes import chosen, processes
 
     job = options["slurm"]
-    hosts, access = taken_hosts(options), taken_access(options)
-    if hosts is None:
+    hosts = taken_hosts(options)
+    access = taken_access(options, hosts)
+    if hosts is None or access is None:
         _print(processes(tell_user), as_json, with_hosts=False)
         return
     from kinetograph.ondemand.many_hosts import processes_on_hosts
 
     reports = processes_on_hosts(hosts, access)
     found = [process for report in reports for process in report.processes]
-    _print(chosen(found, job=job), as_json, with_hosts=True)
-    for report in filter(lambda report: report.reason, reports):
+    failed = [report for report in reports if report.reason]
+    if found or not failed:
+        _print(chosen(found, job=job), as_json, with_hosts=True)
+    for report in failed:
         tell_user(f"host {report.host}: {report.reason}")
-    if any(report.reason for report in reports):
+    if failed:
         sys.exit(_SOME_FAILED)
 
 
@@ -70,7 +73,14 @@ def _print(found: list[AgentProcess], as_json: bool, *, with_hosts: bool) -> Non
 
 
 def tell_user(text: str) -> None:
-    click.echo(f"kinetograph: {text}", err=True)
+    click.echo(f"kinetograph: {shown(text)}", err=True)
+
+
+def shown(text: str) -> str:
+    """What may come from others is read on a terminal, and does nothing to it."""
+    from kinetograph.analysis.grid import printable
+
+    return printable([text])[0]
 
 
 def _grid(found: list[AgentProcess], with_hosts: bool) -> Grid:

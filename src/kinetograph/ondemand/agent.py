@@ -9,6 +9,7 @@ import atexit
 import os
 import sys
 import threading
+from contextlib import suppress
 
 from kinetograph import _native
 from kinetograph.checks import text_tuple
@@ -26,6 +27,8 @@ __all__ = ["start", "start_as_told", "stop"]
 
 PROTOCOL = 1
 _OFF = ("", "0", "false", "no", "off")
+# What `status` answers fits a frame, however it is escaped.
+_LONGEST_COMMAND, _LONGEST_JOB = 4096, 256
 _JOB_VARIABLES = ("KINETOGRAPH_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 # For a capture that runs when the process ends: to be built and written.
 _MOST_AT_EXIT_NS = 60_000_000_000
@@ -142,8 +145,8 @@ def _description() -> str:
         "pid": os.getpid(),
         "uid": os.getuid(),
         "host": os.uname().nodename,
-        "command": " ".join(sys.orig_argv)[:4096],
-        "job": next(filter(None, map(os.environ.get, _JOB_VARIABLES)), None),
+        "command": " ".join(sys.orig_argv)[:_LONGEST_COMMAND],
+        "job": next(filter(None, map(os.environ.get, _JOB_VARIABLES)), "")[:_LONGEST_JOB] or None,
         "rank": None if rank is None else rank.number,
         "python": sys.version.partition(" ")[0],
         "ring_seconds": _ring_seconds,
@@ -220,3 +223,13 @@ def _serve(peer: int, request: bytes) -> None:
     finally:
         _capture = None
         _native.end_capture(to_json(last or {"answer": "failed", "reason": "the capture was broken off"}))
+        _remove_leftovers()
+
+
+def _remove_leftovers() -> None:
+    """Of whoever asked before and never fetched it; whoever asked now has its answer."""
+    from kinetograph.ondemand.leftovers import remove_leftovers
+    from kinetograph.ondemand.places import captures_directory
+
+    with suppress(KinetographError):  # the directory is not ours any more, as captures are told
+        remove_leftovers(captures_directory())

@@ -17,9 +17,9 @@ from kinetograph.errors import KinetographError, UsageError
 from kinetograph.ondemand.peers import Conversation, Withdrawn, connected, talk
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
+from kinetograph.ondemand.told import told_number, told_suffix, told_text, told_texts
 from kinetograph.ondemand.wire import CANCEL, CAPTURE, framed
 from kinetograph.session.recover import recover_file
-from kinetograph.trace.formats import require_known_suffix
 
 __all__ = ["Outcome", "capture", "free_path"]
 
@@ -115,14 +115,13 @@ class _Asking(Conversation):
     def take(self, answer: dict[str, Any]) -> None:
         kind = answer["answer"]
         if kind == "started":
-            self._session_file = answer.get("session_file")
-            start_ns = answer.get("start_ns")
-            self._start_ns = start_ns if isinstance(start_ns, int) else None
+            self._session_file = told_text(answer, "session_file") or None
+            self._start_ns = told_number(answer, "start_ns")
         if kind in _LAST:
             self._last = answer
             self.is_over = True
-        state = answer.get("state", kind)
-        at = f", step {answer['step']}" if answer.get("step") else ""
+        state, step = told_text(answer, "state") or kind, told_number(answer, "step")
+        at = f", step {step}" if step else ""
         self._tell(f"process {self._process.pid}: {state}{at}")
 
     def lose(self, reason: str) -> None:
@@ -143,18 +142,15 @@ class _Asking(Conversation):
         # One that could still say what failed is not dead.
         if self._is_lost and self._session_file:
             return self._rescued(self._session_file, directory)
-        notes = [str(note) for note in answer.get("notes") or ()]
-        reason = str(answer.get("reason", ""))
-        if answer.get("hint"):
-            reason += f" ({answer['hint']})"
-        return Outcome(self._process, answer["answer"], reason=reason, notes=notes)
+        reason, hint = told_text(answer, "reason"), told_text(answer, "hint")
+        reason += f" ({hint})" if hint else ""
+        return Outcome(self._process, answer["answer"], reason=reason, notes=told_texts(answer, "notes"))
 
     def _fetched(self, answer: dict[str, Any], directory: str) -> Outcome:
         written = str(answer["path"])
         try:
             _require_own_file(written)
-            require_known_suffix(written)
-            suffix = os.path.basename(written).partition(".")[2]
+            suffix = told_suffix(os.path.basename(written).partition(".")[2])
             path = free_path(directory, self._process, suffix)
             shutil.move(written, path)
         except (KinetographError, OSError) as error:
@@ -165,9 +161,9 @@ class _Asking(Conversation):
             "finished",
             path,
             os.path.getsize(path),
-            answer["events"] if isinstance(answer.get("events"), int) else None,
-            str(answer.get("reason", "")),
-            [str(note) for note in answer.get("notes", ())],
+            told_number(answer, "events"),
+            told_text(answer, "reason"),
+            told_texts(answer, "notes"),
             self._start_ns,
         )
 
@@ -217,7 +213,7 @@ def free_path(directory: str, process: AgentProcess, suffix: str) -> str:
     host = re.sub(r"[^\w.-]", "_", process.host[:_LONGEST_HOST]).lstrip(".") or "host"
     stem = os.path.join(directory, f"{host}{rank}-{process.pid}")
     path, number = f"{stem}.{suffix}", 1
-    while os.path.lexists(path):
+    while os.path.lexists(path) or os.path.lexists(f"{path}.part"):  # which is on its way from a daemon
         number += 1
         path = f"{stem}-{number}.{suffix}"
     return path

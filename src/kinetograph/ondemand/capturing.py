@@ -35,6 +35,7 @@ def load_what_captures_need() -> None:
     import json  # noqa: F401
 
     from kinetograph.export import chrome, perfetto  # noqa: F401
+    from kinetograph.ondemand import leftovers  # noqa: F401
 
     load_python_side()
 

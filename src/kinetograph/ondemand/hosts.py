@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
 
-__all__ = ["DEFAULT_PORT", "Host", "hosts_in_file", "hosts_named", "hosts_of_slurm_job"]
+__all__ = ["DEFAULT_PORT", "Host", "hosts_in_file", "hosts_named", "hosts_of_slurm_job", "spelled"]
 
 # The same as dynolog's.
 DEFAULT_PORT = 1778
@@ -27,7 +27,11 @@ class Host(NamedTuple):
     port: int = DEFAULT_PORT
 
     def __str__(self) -> str:
-        return self.name if self.port == DEFAULT_PORT else f"{self.name}:{self.port}"
+        return self.name if self.port == DEFAULT_PORT else spelled(self.name, self.port)
+
+
+def spelled(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def hosts_named(names: Iterable[str], port: int = DEFAULT_PORT) -> list[Host]:
@@ -43,7 +47,7 @@ def hosts_named(names: Iterable[str], port: int = DEFAULT_PORT) -> list[Host]:
 def hosts_in_file(path: str, port: int = DEFAULT_PORT) -> list[Host]:
     """One a line; what follows a # is a remark."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             names = [line.partition("#")[0] for line in file]
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the hosts in {path}: {error}") from error
@@ -68,9 +72,18 @@ def hosts_of_slurm_job(job: str, port: int = DEFAULT_PORT) -> list[Host]:
 def _host(name: str, port: int) -> Host:
     found = _SPELLED.fullmatch(name)
     own_port = int(found["port"] or port) if found else 0
-    if found is None or not 0 < own_port < 65536:
+    if found is None or not 0 < own_port < 65536 or not _can_be_asked_for(found["name"] or ""):
         raise UsageError(f"expected a host, or a host:port, got {name!r}")
     return Host(found["name"] or found["bracketed"] or found["bare"], own_port)
+
+
+def _can_be_asked_for(name: str) -> bool:
+    """By the system, which takes no name with an empty part, or with one that is too long."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _said_by(*command: str) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from kinetograph.errors import KinetographError, UsageError
+from kinetograph.errors import KinetographError
 from kinetograph.ondemand.capture import Outcome, Tell, free_path
+from kinetograph.ondemand.descriptors import allow_many_descriptors
 from kinetograph.ondemand.hosts import Host
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
-from kinetograph.ondemand.visitor import Access, Visitor
-from kinetograph.trace.formats import require_known_suffix
+from kinetograph.ondemand.told import told_number, told_suffix, told_text, told_texts
+from kinetograph.ondemand.visitor import Access, Unwritable, Visitor
 
 __all__ = ["HostReport", "capture_on_hosts", "processes_on_hosts"]
 
@@ -75,6 +78,7 @@ class _Asked(NamedTuple):
 
 
 async def _asked(hosts: Sequence[Host], access: Access) -> list[_Asked]:
+    allow_many_descriptors()
     return await asyncio.gather(*(_ask(host, access) for host in hosts))
 
 
@@ -156,7 +160,8 @@ class _Capturing:
         except _LOST as error:
             known = {outcome.process.pid for outcome in outcomes}
             lost = [process for process in asked.processes if process.pid not in known]
-            reason = f"nothing more came from its host: {_spelled(error)}"
+            what = "" if isinstance(error, Unwritable) else "nothing more came from its host: "
+            reason = f"{what}{_spelled(error)}"
             outcomes += [Outcome(process, "failed", reason=reason) for process in lost]
         return report._replace(outcomes=outcomes)
 
@@ -164,25 +169,26 @@ class _Capturing:
         """All outcomes first: who is asked for a file cannot tell of others meanwhile."""
         assert asked.visitor is not None
         processes = {process.pid: process for process in asked.processes}
-        told = [
-            answer
-            async for answer in asked.visitor.capture(request, [*processes], self._tell)
-            if answer.get("pid") in processes
-        ]
-        for answer in told:
-            process = processes[answer["pid"]]
+        told: dict[int | None, dict[str, Any]] = {}
+        async for answer in asked.visitor.capture(request, [*processes], self._tell):
+            pid = told_number(answer, "pid")
+            if pid in processes:
+                told.setdefault(pid, answer)
+        for pid, process in processes.items():
+            # Of one that a daemon leaves out, nobody would notice.
+            answer = told.get(pid, {"reason": "its daemon has told nothing of it"})
             outcomes.append(await self._fetched(asked.visitor, process, answer, request.start_time_ns))
 
     async def _fetched(
         self, visitor: Visitor, process: AgentProcess, answer: dict[str, Any], start_ns: int | None
     ) -> Outcome:
         outcome = _outcome(process, answer, start_ns)
-        size_bytes = answer.get("size_bytes")
-        if not isinstance(answer.get("file"), int) or not isinstance(size_bytes, int):
+        file, size_bytes = told_number(answer, "file"), told_number(answer, "size_bytes")
+        if file is None or size_bytes is None:
             return outcome
-        path = free_path(self._directory, process, _suffix(answer.get("suffix")))
+        path = free_path(self._directory, process, told_suffix(answer.get("suffix")))
         self._tell(f"{visitor.host}: fetching {path}")
-        await visitor.fetch(answer["file"], size_bytes, path)
+        await visitor.fetch(file, size_bytes, path)
         return outcome._replace(path=path, size_bytes=size_bytes)
 
 
@@ -195,32 +201,27 @@ def _doubts(visitor: Visitor | None) -> list[str]:
 
 
 def _outcome(process: AgentProcess, answer: dict[str, Any], asked_ns: int | None) -> Outcome:
-    events, start_ns = answer.get("events"), answer.get("start_ns")
-    notes = [str(note) for note in answer.get("notes") or ()]
-    if isinstance(start_ns, int) and asked_ns is not None and start_ns - asked_ns > _TOGETHER_NS:
+    start_ns = told_number(answer, "start_ns")
+    notes = told_texts(answer, "notes")
+    if start_ns is not None and asked_ns is not None and start_ns - asked_ns > _TOGETHER_NS:
         notes.append(f"it began {(start_ns - asked_ns) / 1e6:.0f} ms late")
     return Outcome(
         process,
-        str(answer.get("status", "failed")),
-        events=events if isinstance(events, int) else None,
-        reason=str(answer.get("reason", "")),
+        told_text(answer, "status") or "failed",
+        events=told_number(answer, "events"),
+        reason=told_text(answer, "reason"),
         notes=notes,
-        start_ns=start_ns if isinstance(start_ns, int) else None,
+        start_ns=start_ns,
     )
-
-
-def _suffix(told: object) -> str:
-    """Of a trace, and nothing else: it becomes part of a name."""
-    suffix = str(told).lstrip(".")
-    require_known_suffix(f".{suffix}")
-    if "/" in suffix or "\0" in suffix or len(suffix) > 32:
-        raise UsageError(f"expected the suffix of a trace, got {suffix[:100]!r}")
-    return suffix
 
 
 def _spelled(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return "it does not answer"
+    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error.args[:1]):
+        return "nobody listens there: does `kinetograph daemon` run?"
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:
+        return os.strerror(error.errno or 0)  # asyncio has words of its own for it, which say less
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).replace("\nhint: ", "; ") or type(error).__name__

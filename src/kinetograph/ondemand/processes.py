@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
 from kinetograph.ondemand.places import KINETO_PREFIX, pid_in_name
+from kinetograph.ondemand.told import told_number, told_text
 from kinetograph.ondemand.wire import STATUS, framed
 
 __all__ = ["AgentProcess", "chosen", "processes"]
@@ -110,26 +111,25 @@ def _process(asked: _Asked) -> AgentProcess:
     status = asked.status
     if not status:
         return _silent(asked.path)
-    rank = status.get("rank")
     return AgentProcess(
         path=asked.path,
         pid=asked.pid,
-        host=str(status.get("host", "")),
-        command=str(status.get("command", "")),
-        user=_user_name(status.get("uid")),
-        job=None if status.get("job") is None else str(status["job"]),
-        rank=rank if isinstance(rank, int) else None,
-        step=status["step"] if isinstance(status.get("step"), int) else 0,
-        state=str(status.get("state", "")),
-        python=str(status.get("python", "")),
-        recorder=str(status.get("recorder", "kinetograph")),
+        host=told_text(status, "host"),
+        command=told_text(status, "command"),
+        user=_user_name(told_number(status, "uid")),
+        job=told_text(status, "job") or None,
+        rank=told_number(status, "rank"),
+        step=told_number(status, "step") or 0,
+        state=told_text(status, "state"),
+        python=told_text(status, "python"),
+        recorder=told_text(status, "recorder") or "kinetograph",
     )
 
 
-def _user_name(uid: object) -> str:
+def _user_name(uid: int | None) -> str:
     import pwd
 
     try:
-        return pwd.getpwuid(uid).pw_name if isinstance(uid, int) else ""
-    except KeyError:
+        return "" if uid is None else pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
         return str(uid)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import os
 import ssl
 import stat
+from typing import Any
 
 from kinetograph.errors import UsageError
 
-__all__ = ["client_tls", "daemon_tls", "new_challenge", "proof", "read_token"]
+__all__ = ["client_tls", "daemon_tls", "end_of_connection", "new_challenge", "proof", "read_token"]
 
 _LEAST_TOKEN_BYTES, _MOST_TOKEN_BYTES = 16, 4096
 
@@ -37,9 +39,21 @@ def new_challenge() -> str:
     return os.urandom(32).hex()
 
 
-def proof(token: bytes, challenge: str) -> str:
-    """That whoever answers the challenge knows the token."""
-    return hmac.new(token, b"kinetograph visitor " + challenge.encode(), hashlib.sha256).hexdigest()
+def proof(token: bytes, challenge: str, daemon: str) -> str:
+    """That whoever answers the challenge knows the token, and is connected to that very daemon.
+
+    Without the latter, somebody who listens where no daemon does could pass on the challenge of another one,
+    and be let in there with the answer.
+    """
+    said = f"kinetograph visitor {challenge} {daemon}"
+    return hmac.new(token, said.encode(errors="replace"), hashlib.sha256).hexdigest()
+
+
+def end_of_connection(name: tuple[Any, ...]) -> str:
+    """Address and port, spelled the same as seen from both ends."""
+    address = ipaddress.ip_address(str(name[0]).partition("%")[0])
+    of_version_4 = getattr(address, "ipv4_mapped", None)
+    return f"{of_version_4 or address} {name[1]}"
 
 
 def daemon_tls(certificate: str, key: str | None, clients: str | None) -> ssl.SSLContext:

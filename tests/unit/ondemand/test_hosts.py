@@ -22,7 +22,12 @@ def test_hosts_are_named_once_each_with_a_port_or_without() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["a b", "-x", "a:0", "a:99999", "a:b", "a/b"])
+def test_a_host_is_spelled_as_it_can_be_named_again() -> None:
+    for name in ("node1", "node1:99", "::1", "[::1]:99"):
+        assert [str(host) for host in hosts_named([name])] == [name]
+
+
+@pytest.mark.parametrize("name", ["a b", "-x", "a:0", "a:99999", "a:b", "a/b", "a..b", "a" * 64])
 def test_what_is_no_host_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="expected a host"):
         hosts_named([name])
@@ -30,7 +35,7 @@ def test_what_is_no_host_is_refused(name: str) -> None:
 
 def test_a_file_has_a_host_a_line_and_remarks(tmp_path: Path) -> None:
     file = tmp_path / "hosts"
-    file.write_text("# all\nnode1\n\nnode2:99 # slow\n")
+    file.write_text("\ufeff# all\r\nnode1\n\nnode2:99 # slow\n")  # as some editors leave it
     assert hosts_in_file(str(file)) == [Host("node1"), Host("node2", 99)]
     file.write_text("# nobody\n")
     with pytest.raises(UsageError, match="no host is named"):

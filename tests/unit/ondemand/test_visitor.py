@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from kinetograph.errors import KinetographError
 from kinetograph.ondemand.hosts import Host
-from kinetograph.ondemand.many_hosts import _suffix
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
+from kinetograph.ondemand.told import told_suffix
 from kinetograph.ondemand.visitor import Visitor
 from kinetograph.ondemand.wire import framed
 
@@ -55,7 +55,7 @@ async def captured(visitor: Visitor) -> list[dict[str, Any]]:
 def test_processes_are_called_by_the_host_that_was_asked() -> None:
     sent = answer("process", pid=7, host="elsewhere", rank=3, job=9, user=None) + answer("listed")
     assert answered(sent, Visitor.processes) == [
-        AgentProcess("", 7, "there", user="None", job="9", rank=3, state="", recorder="")
+        AgentProcess("", 7, "there", job="9", rank=3, state="", recorder="")
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_comes_whole_gets_its_name(tmp_path: Path) -> None:
     assert path.read_text() == "abc"
 
 
-@pytest.mark.parametrize("pieces", [["ab"], ["abcd"], ["abcd"] * 1000, []])
+@pytest.mark.parametrize("pieces", [["ab"], ["abcd"], ["abcd"] * 1000, [], ["ab", "", "c"]])
 def test_a_file_that_is_not_what_was_announced_leaves_nothing(tmp_path: Path, pieces: list[str]) -> None:
     sent = b"".join(framed(b"D", piece) for piece in pieces) + answer("fetched")
     with pytest.raises(KinetographError, match="bytes came of a file of 3"):
@@ -88,10 +88,18 @@ def test_a_file_that_is_not_what_was_announced_leaves_nothing(tmp_path: Path, pi
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("told", ["/../../x.json", "sh", None, "\0.json", "x" * 40 + ".json"])
+@pytest.mark.parametrize(
+    "told", ["/../../x.json", "sh", None, "\0.json", "x" * 40 + ".json", "a\nb.json", "\x1b]0;x\x07.json"]
+)
 def test_a_suffix_is_that_of_a_trace(told: object) -> None:
     with pytest.raises(KinetographError):
-        _suffix(told)
+        told_suffix(told)
+
+
+def test_who_lists_processes_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinetograph.ondemand.visitor._MOST_PROCESSES", 10)
+    with pytest.raises(KinetographError, match="more than 10 processes"):
+        answered(answer("process", pid=1) * 20 + answer("listed"), Visitor.processes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)

@@ -6,14 +6,17 @@ import asyncio
 import hmac
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any
 
 from kinetograph.errors import KinetographError, UsageError
+from kinetograph.ondemand.daemon.agent_captures import AgentCaptures
 from kinetograph.ondemand.daemon.kineto_config import checked_config, file_of_process
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess, KinetoProcesses
+from kinetograph.ondemand.daemon.kineto_request import request_for
 from kinetograph.ondemand.frames import WITHIN_FRAME_SECONDS
+from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.trace.json_text import strict_json, to_json
 
 __all__ = ["LENGTH_BYTES", "Dynolog"]
@@ -28,12 +31,13 @@ _DEFAULT_LIMIT = 1000
 class Dynolog:
     """`roots` are the directories that traces may be written to."""
 
-    def __init__(self, processes: KinetoProcesses, roots: tuple[str, ...]) -> None:
+    def __init__(self, processes: KinetoProcesses, agents: AgentCaptures, roots: tuple[str, ...]) -> None:
         self._processes = processes
+        self._agents = agents
         self._roots = roots
-        self._calls: dict[str, Callable[[dict[str, Any]], dict[str, object]]] = {
-            "getStatus": lambda _request: {"status": 1},
-            "getVersion": lambda _request: {"version": version("kinetograph")},
+        self._calls: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, object]]]] = {
+            "getStatus": _status,
+            "getVersion": _version,
             "setKinetOnDemandRequest": self._set_request,
         }
 
@@ -48,26 +52,27 @@ class Dynolog:
         if token is not None and not _has_token(request, token):
             answer: dict[str, object] = {"status": "failed: this daemon demands its token, as member token"}
         else:
-            answer = call(request)
+            answer = await call(request)
         text = to_json(answer).encode()
         writer.write(_LENGTH.pack(len(text)) + text)
         async with asyncio.timeout(WITHIN_FRAME_SECONDS):
             await writer.drain()
 
-    def _set_request(self, request: dict[str, Any]) -> dict[str, object]:
+    async def _set_request(self, request: dict[str, Any]) -> dict[str, object]:
         try:
             pids, job, limit = _chosen(request)
             config, path = checked_config(_text(request, "config"), self._roots)
+            request_for(config, has_steps=True)  # raises what an agent would not understand
+            matched = await self._matching(job, pids)
         except KinetographError as error:
             return {"status": f"failed: {error}"}
-        matched = [each for each in self._processes if each.poll.job == job and each.is_meant_by(pids)]
         triggered: list[int] = []
         busy = 0
         for process in matched:
-            if process.is_busy or _is_in_the_way(path, process):
+            if self._is_busy(process) or _is_in_the_way(path, process):
                 busy += 1
             elif len(triggered) < limit:
-                process.offer(_with_trace_id(config))
+                self._trigger(process, _with_trace_id(config), path)
                 triggered.append(process.pid)
         return {
             "processesMatched": [process.pid for process in matched],
@@ -76,6 +81,33 @@ class Dynolog:
             "eventProfilersBusy": 0,
             "activityProfilersBusy": busy,
         }
+
+    async def _matching(self, job: int, pids: set[int]) -> list[KinetoProcess | AgentProcess]:
+        """PyTorch is asked itself where it polls, also in a process that has an agent besides."""
+        agents = await self._agents.matching(job, pids)
+        polling = [*self._processes]
+        known = {process.pid for process in polling}
+        meant = [each for each in polling if each.poll.job == job and each.is_meant_by(pids)]
+        return [*meant, *(agent for agent in agents if agent.pid not in known)]
+
+    def _is_busy(self, process: KinetoProcess | AgentProcess) -> bool:
+        return process.is_busy if isinstance(process, KinetoProcess) else self._agents.is_busy(process)
+
+    def _trigger(self, process: KinetoProcess | AgentProcess, config: str, path: str) -> None:
+        if isinstance(process, KinetoProcess):
+            process.offer(config)
+            return
+        request = request_for(config, has_steps=process.step > 0)
+        if request is not None:
+            self._agents.begin(process, request, _file_of(path, process))
+
+
+async def _status(_request: dict[str, Any]) -> dict[str, object]:
+    return {"status": 1}
+
+
+async def _version(_request: dict[str, Any]) -> dict[str, object]:
+    return {"version": version("kinetograph")}
 
 
 async def _read(begun: bytes, reader: asyncio.StreamReader) -> dict[str, Any]:
@@ -125,6 +157,12 @@ def _with_trace_id(config: str) -> str:
     return config if "REQUEST_TRACE_ID=" in config else f"{config}REQUEST_TRACE_ID={os.urandom(16).hex()}\n"
 
 
-def _is_in_the_way(path: str, process: KinetoProcess) -> bool:
+def _file_of(path: str, process: KinetoProcess | AgentProcess) -> str:
+    own_pid = process.own_pid if isinstance(process, KinetoProcess) else process.pid
+    return file_of_process(path, own_pid)
+
+
+def _is_in_the_way(path: str, process: KinetoProcess | AgentProcess) -> bool:
     """A link where the process would write to, or a file, which would be overwritten."""
-    return os.path.lexists(file_of_process(path, process.own_pid))
+    written = _file_of(path, process)
+    return os.path.lexists(written) or os.path.lexists(f"{written}.tmp")

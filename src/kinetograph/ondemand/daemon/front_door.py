@@ -15,6 +15,7 @@ from kinetograph.ondemand.daemon.dynolog import LENGTH_BYTES, Dynolog
 from kinetograph.ondemand.daemon.guests import Guests
 from kinetograph.ondemand.daemon.loopback import is_loopback, user_of_connection
 from kinetograph.ondemand.daemon.visit import Visit
+from kinetograph.ondemand.hosts import spelled
 from kinetograph.ondemand.wire import MAGIC
 
 __all__ = ["MOST_VISITORS", "Admission", "FrontDoor"]
@@ -68,10 +69,8 @@ class FrontDoor:
             self._server = await asyncio.start_server(
                 self._visited, address, port, ssl=tls, ssl_handshake_timeout=handshake
             )
-        except OSError as error:
-            taken = "end whoever has it, or name another --port"
-            hint = taken if error.errno == errno.EADDRINUSE else "name another address to --listen"
-            raise UsageError(f"cannot listen at {address}:{port}: {error.strerror}", hint=hint) from error
+        except (OSError, UnicodeError) as error:
+            raise _unusable(spelled(address, port), error) from error
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
@@ -88,9 +87,16 @@ class FrontDoor:
         async with asyncio.timeout(_FIRST_BYTES_SECONDS):
             first = await reader.readexactly(LENGTH_BYTES)
         if first.startswith(MAGIC):
-            await Visit(reader, writer, self._admission.token).serve(first)
+            await Visit(reader, writer, self._admission.token, self._guests.stay).serve(first)
         else:
             await self._dynolog.serve(first, reader, writer, self._admission.token)
+
+
+def _unusable(where: str, error: OSError | UnicodeError) -> UsageError:
+    is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    hint = "end whoever has it, or name another --port" if is_taken else "name another address to --listen"
+    reason = error.strerror if isinstance(error, OSError) else "that is no name of a host"
+    return UsageError(f"cannot listen at {where}: {reason}", hint=hint)
 
 
 def _notice_when_gone(connection: socket.socket) -> None:

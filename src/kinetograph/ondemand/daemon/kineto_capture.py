@@ -31,7 +31,7 @@ _MOST_WRITING_SECONDS = 600
 
 
 class KinetoCapture:
-    def __init__(self, process: KinetoProcess, directory: str) -> None:
+    def __init__(self, process: KinetoProcess, directory: Callable[[], str]) -> None:
         self._process = process
         self._directory = directory
         self.state = "waiting for its poll"
@@ -54,16 +54,16 @@ class KinetoCapture:
         try:
             request = CaptureRequest.from_json(payload)
             # What goes before the pid is ours alone, so no file is there already.
-            name = os.path.join(self._directory, f"kineto-{os.urandom(8).hex()}.json")
+            name = os.path.join(self._directory(), f"kineto-{os.urandom(8).hex()}.json")
             config = config_for(request, name)
-        except KinetographError as error:
+        except (KinetographError, OSError) as error:
             return _refusal(error)
         if process.is_busy:
             return {"answer": "refused", "reason": "PyTorch is recording this process already"}
         self._path = file_of_process(name, process.own_pid)
         process.offer(config, self._on_fetched)
-        await answer("accepted", path=self._path, step=0, notes=[])
         try:
+            await answer("accepted", path=self._path, step=0, notes=[])
             return await self._followed(request, answer)
         finally:
             process.withdraw()
@@ -169,6 +169,6 @@ class KinetoCapture:
 _removing: set[asyncio.Task[None]] = set()
 
 
-def _refusal(error: KinetographError) -> dict[str, object]:
+def _refusal(error: Exception) -> dict[str, object]:
     reason, _, hint = str(error).partition("\nhint: ")
     return {"answer": "refused", "reason": reason[:1000], "hint": hint[:1000]}

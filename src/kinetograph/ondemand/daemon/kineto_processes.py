@@ -85,9 +85,9 @@ class KinetoProcesses:
     """All of them, by pid. One that ends is told of at once, by the kernel."""
 
     def __init__(
-        self, on_new: Callable[[KinetoProcess], None], on_ended: Callable[[KinetoProcess], None]
+        self, on_polled: Callable[[KinetoProcess], None], on_ended: Callable[[KinetoProcess], None]
     ) -> None:
-        self._on_new = on_new
+        self._on_polled = on_polled
         self._on_ended = on_ended
         self._known: dict[int, KinetoProcess] = {}
         self._watched: dict[int, int] = {}  # descriptors that tell of the end, by pid
@@ -100,6 +100,7 @@ class KinetoProcesses:
         process = self._known.get(pid) or self._added(pid, user, poll)
         if process is not None:
             process.poll, process.address, process.heard = poll, address, time.monotonic()
+            self._on_polled(process)
         return process
 
     def close(self) -> None:
@@ -116,7 +117,6 @@ class KinetoProcesses:
         process = self._known[pid] = KinetoProcess(pid, user, poll)
         self._watched[pid] = descriptor
         asyncio.get_running_loop().add_reader(descriptor, self._remove, pid)
-        self._on_new(process)
         return process
 
     def _remove(self, pid: int) -> None:

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import socket
+import stat
 import struct
 from contextlib import suppress
 from typing import NamedTuple
@@ -61,6 +62,16 @@ class KinetoSocket:
             with suppress(OSError):
                 os.unlink(self._path)
 
+    def look_after_file(self) -> None:
+        """Who cleans up among temporary files may have taken it, and no poll comes without."""
+        if self._path and not os.path.lexists(self._path):
+            with suppress(KinetographError):  # next time
+                fresh = self._bound()
+                asyncio.get_running_loop().remove_reader(self._socket)
+                self._socket.close()
+                self._socket = fresh
+                asyncio.get_running_loop().add_reader(self._socket, self._take_all)
+
     def forget(self, address: bytes | str) -> None:
         """The process is gone, and its file, which Kineto leaves, goes too."""
         path = os.fsdecode(address)
@@ -84,12 +95,13 @@ class KinetoSocket:
         return bound
 
     def _remove_stale(self) -> None:
-        """A socket that nobody has open any more refuses; a file that is none stays, and is in the way."""
+        """A socket that nobody has open any more refuses; so does a file that is none, which stays."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
             try:
                 probe.connect(self._path)
             except ConnectionRefusedError:
-                os.unlink(self._path)
+                if stat.S_ISSOCK(os.lstat(self._path).st_mode):
+                    os.unlink(self._path)
             except FileNotFoundError:
                 pass
 
@@ -97,7 +109,7 @@ class KinetoSocket:
         where = self.spelled_address
         if error.errno == errno.EADDRINUSE:
             return UsageError(
-                f"{where} is taken: another daemon listens to PyTorch's processes here",
+                f"{where} is taken: another daemon listens to PyTorch's processes here, or it is no socket",
                 hint="end that one, name another --kineto-directory, or start with --no-kineto",
             )
         return UsageError(f"cannot listen at {where}: {error.strerror}", hint="name another directory")
@@ -113,7 +125,7 @@ class KinetoSocket:
                 self._take(received)
 
     def _received(self) -> _Received | None:
-        """None if there is nothing more. One without credentials is from nobody."""
+        """None if there is nothing more. One without credentials, or without an address, is from nobody."""
         try:
             datagram, ancillary, flags, address = self._socket.recvmsg(
                 MOST_DATAGRAM_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size)
@@ -121,10 +133,10 @@ class KinetoSocket:
         except OSError:
             return None
         pid, user = 0, -1
-        for level, kind, found in ancillary:
+        for level, kind, found in ancillary if address else ():
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
                 pid, user, _group = _CREDENTIALS.unpack(found[: _CREDENTIALS.size])
-        return _Received(b"" if flags & socket.MSG_TRUNC else datagram, address, pid, user)
+        return _Received(b"" if flags & socket.MSG_TRUNC else datagram, address or b"", pid, user)
 
     def _take(self, received: _Received) -> None:
         try:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -15,7 +16,7 @@ from kinetograph.ondemand.daemon.kineto_capture import KinetoCapture
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess
 from kinetograph.ondemand.frames import Frame, read_frame, send_answer
 from kinetograph.ondemand.peers import credentials
-from kinetograph.ondemand.places import KINETO_PREFIX, SOCKET_SUFFIX
+from kinetograph.ondemand.places import KINETO_PREFIX, SOCKET_SUFFIX, socket_directory
 
 __all__ = ["StandIn"]
 
@@ -29,22 +30,23 @@ _MOST_SILENCE_SECONDS = 30.0
 class StandIn:
     """Lives as long as its process is known."""
 
-    def __init__(self, process: KinetoProcess, sockets: str, captures: str) -> None:
-        """Sockets lie in the one directory, files of captures in the other."""
+    def __init__(self, process: KinetoProcess, captures: Callable[[], str]) -> None:
+        """`captures` gives the directory for files, made again where it is gone."""
         self._process = process
         self._captures = captures
-        name = f"{KINETO_PREFIX}{process.pid}-{os.urandom(4).hex()}{SOCKET_SUFFIX}"
-        self._path = os.path.join(sockets, name)
         self._capture: KinetoCapture | None = None
         self._guests = Guests(_MOST_VISITORS, _is_this_user)
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        try:
-            self._listener.bind(self._path)
-            os.chmod(self._path, 0o600)
-        except OSError:
-            self._listener.close()
-            raise
-        self._server = asyncio.get_running_loop().create_task(self._serve())
+        self._open()
+
+    def _open(self) -> None:
+        listener, self._path = _listening(self._process.pid)
+        self._server = asyncio.get_running_loop().create_task(self._serve(listener))
+
+    def look_after_file(self) -> None:
+        """Who cleans up among temporary files may have taken it, and nobody finds us without."""
+        if not os.path.lexists(self._path):
+            self._server.cancel()
+            self._open()
 
     def retire(self) -> None:
         """The process has ended, which those who wait for a capture are still told."""
@@ -56,8 +58,8 @@ class StandIn:
         self.retire()
         await self._guests.send_away()
 
-    async def _serve(self) -> None:
-        server = await asyncio.start_unix_server(self._visited, sock=self._listener)
+    async def _serve(self, listener: socket.socket) -> None:
+        server = await asyncio.start_unix_server(self._visited, sock=listener)
         async with server:
             await server.serve_forever()
 
@@ -65,6 +67,7 @@ class StandIn:
         await self._guests.serve(writer, partial(self._talk, reader, writer))
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._guests.stay()
         capturing: asyncio.Task[None] | None = None
         mine: KinetoCapture | None = None
 
@@ -128,6 +131,24 @@ class StandIn:
             "step": 0,
             "state": state if self._capture is None else self._capture.state,
         }
+
+
+def _listening(pid: int) -> tuple[socket.socket, str]:
+    """A socket, and its path. It gets its name when it listens: one that refuses would be removed."""
+    name = f"{KINETO_PREFIX}{pid}-{os.urandom(4).hex()}{SOCKET_SUFFIX}"
+    path, unready = (os.path.join(socket_directory(), each) for each in (name, f".{name}"))
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    try:
+        listener.bind(unready)
+        os.chmod(unready, 0o600)
+        listener.listen(_MOST_VISITORS)
+        os.rename(unready, path)
+    except OSError:
+        listener.close()
+        with suppress(OSError):
+            os.unlink(unready)
+        raise
+    return listener, path
 
 
 def _is_this_user(visitor: socket.socket) -> bool:

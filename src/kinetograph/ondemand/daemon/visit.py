@@ -8,6 +8,7 @@ import os
 import socket
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
@@ -19,7 +20,7 @@ from kinetograph.ondemand.peers import WITHDRAW, Abandoned
 from kinetograph.ondemand.places import captures_directory
 from kinetograph.ondemand.processes import AgentProcess, chosen, processes
 from kinetograph.ondemand.request import CaptureRequest
-from kinetograph.ondemand.secrets import new_challenge, proof
+from kinetograph.ondemand.secrets import end_of_connection, new_challenge, proof
 from kinetograph.ondemand.wire import CANCEL, CAPTURE, DATA, FETCH, HELLO, LIST, MOST_PAYLOAD_BYTES
 from kinetograph.trace.json_text import strict_json, to_json
 
@@ -27,20 +28,30 @@ __all__ = ["PROTOCOL", "Visit"]
 
 PROTOCOL = 1
 _BETWEEN_FRAMES_SECONDS = 30.0
+_PROOF_SECONDS = 5.0
 _TELL_EVERY_SECONDS = 1.0
 _LONGEST_TEXT = 1000
+_LONGEST_COMMAND, _LONGEST_MEMBER = 4000, 200
 _MOST_NOTES = 20
 
 
 class Visit:
-    """`token` is what the visitor has to know; None: it has shown otherwise who it is."""
+    """`token` is what the visitor has to know; None: it has shown otherwise who it is.
+
+    `on_let_in` is called once it is let in.
+    """
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: bytes | None
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        token: bytes | None,
+        on_let_in: Callable[[], None],
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._token = token
+        self._on_let_in = on_let_in
         self._capturing: asyncio.Task[None] | None = None
         self._withdrawal: socket.socket | None = None
         self._directory = ""
@@ -52,6 +63,7 @@ class Visit:
         """Until it goes, or says what nobody says. `begun` is what has been read of its first frame."""
         if not await self._is_let_in(begun):
             return
+        self._on_let_in()
         try:
             while True:
                 frame = await read_frame(
@@ -72,14 +84,15 @@ class Visit:
         await send_answer(self._writer, "hello", **_own_description(), challenge=challenge)
         if self._token is None or challenge is None:
             return True
-        second = await read_frame(self._reader, _BETWEEN_FRAMES_SECONDS)
+        second = await read_frame(self._reader, _PROOF_SECONDS)
         given = _members(second.payload).get("proof") if second and second.kind == HELLO else None
-        if isinstance(given, str) and hmac.compare_digest(
-            given.encode(errors="replace"), proof(self._token, challenge).encode()
-        ):
+        daemon = end_of_connection(self._writer.get_extra_info("sockname"))
+        expected = proof(self._token, challenge, daemon).encode()
+        if isinstance(given, str) and hmac.compare_digest(given.encode(errors="replace"), expected):
             await send_answer(self._writer, "welcome")
             return True
-        await send_answer(self._writer, "refused", reason="that is not the token of this daemon")
+        hint = "or something in between changes addresses: then let certificates tell who is who"
+        await send_answer(self._writer, "refused", reason="that is not the token of this daemon", hint=hint)
         return False
 
     async def _answer(self, frame: Frame) -> None:
@@ -90,6 +103,7 @@ class Visit:
         elif frame.kind == CAPTURE:
             # Here, so that whatever follows finds something to withdraw.
             self._withdrawal, ours = socket.socketpair()
+            self._withdrawal.setblocking(False)
             self._capturing = asyncio.create_task(self._capture(frame.payload, ours))
         elif frame.kind == CANCEL:
             self._withdraw()
@@ -102,7 +116,7 @@ class Visit:
 
     async def _list(self) -> None:
         for process in await asyncio.to_thread(processes, _ignore):
-            members = process._asdict()
+            members = {name: _short(name, value) for name, value in process._asdict().items()}
             del members["path"]
             await send_answer(self._writer, "process", **members)
         await send_answer(self._writer, "listed")
@@ -164,7 +178,8 @@ class Visit:
 
     def _withdraw(self) -> None:
         if self._withdrawal is not None:
-            self._withdrawal.send(WITHDRAW)
+            with suppress(BlockingIOError):  # it has been said often enough
+                self._withdrawal.send(WITHDRAW)
 
     def _abandon(self) -> None:
         if self._withdrawal is not None:
@@ -195,6 +210,12 @@ class Visit:
         if self._directory:
             with suppress(OSError):
                 os.rmdir(self._directory)
+
+
+def _short(name: str, value: object) -> object:
+    """So that all members of a process fit a frame, however they are escaped."""
+    most = _LONGEST_COMMAND if name == "command" else _LONGEST_MEMBER
+    return value[:most] if isinstance(value, str) else value
 
 
 def _own_description() -> dict[str, object]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kinetograph.errors import KinetographError
 from kinetograph.ondemand.daemon import visit
+from kinetograph.ondemand.daemon.agent_captures import AgentCaptures
 from kinetograph.ondemand.daemon.dynolog import LENGTH_BYTES, Dynolog
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcesses
 from kinetograph.ondemand.daemon.visit import Visit
@@ -67,9 +68,14 @@ def served_by_dynolog(sent: bytes, hearer: Hearer) -> None:
         nobody = KinetoProcesses(lambda _process: None, lambda _process: None)
         reader = await stream(sent)
         first = await reader.readexactly(LENGTH_BYTES)
-        await Dynolog(nobody, ("/nonexistent",)).serve(first, reader, hearer, None)  # type: ignore[arg-type]
+        dynolog = Dynolog(nobody, AgentCaptures(_ignore), ("/nonexistent",))
+        await dynolog.serve(first, reader, hearer, None)  # type: ignore[arg-type]
 
     run(serve())
+
+
+def _ignore(_text: str) -> None:
+    pass
 
 
 @given(st.binary(max_size=64))
@@ -95,7 +101,8 @@ def served_by_visit(sent: bytes) -> bytes:
     hearer = Hearer()
 
     async def serve() -> None:
-        await Visit(await stream(sent), hearer, None).serve(b"")  # type: ignore[arg-type]
+        visitor: Any = hearer
+        await Visit(await stream(sent), visitor, None, lambda: None).serve(b"")
 
     run(serve())
     return hearer.heard
