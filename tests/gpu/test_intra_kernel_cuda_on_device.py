@@ -63,8 +63,9 @@ def by_nvcc(buffer: Any, source: Any, target: Any, task: int, stream: Any, name:
         ctypes.c_uint64(address),
         ctypes.c_uint64(source.data_ptr()),
         ctypes.c_uint64(target.data_ptr()),
+        ctypes.c_int(task),
     ]
-    pointers = [ctypes.cast(ctypes.byref(value), ctypes.c_void_p) for value in [*values, ctypes.c_int(task)]]
+    pointers = [ctypes.cast(ctypes.byref(value), ctypes.c_void_p) for value in values]
     arguments = (ctypes.c_void_p * len(pointers))(*pointers)
     grid, block = (BLOCKS, 1, 1), (THREADS, 1, 1)
     function = function_by_nvcc(name)
