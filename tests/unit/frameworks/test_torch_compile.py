@@ -275,7 +275,7 @@ def test_calls_go_on_when_code_is_compiled_in_a_thread_while_another_is_in_compi
     done = subprocess.run(
         [sys.executable, "-c", COMPILED_IN_TWO_THREADS], capture_output=True, text=True, timeout=120
     )
-    assert (done.stderr, done.stdout) == ("", "[100, 100]\n")
+    assert (done.returncode, done.stdout) == (0, "[100, 100]\n"), done.stderr
 
 
 COMPILED_IN_TWO_THREADS = """
