@@ -50,6 +50,7 @@ def load_python_side() -> None:
             decorate,
             details,
             distributed,
+            inside_kernels,
             operators,
             signal_handlers,
         )
