@@ -43,6 +43,21 @@ def test_no_fork_hangs_or_inherits_while_threads_record_and_sessions_come_and_go
     assert told == {"failed": [], "children": 100}
 
 
+def test_a_session_imports_nothing_that_forks_do_not_wait_for() -> None:
+    """A child that is forked in the middle of an import would wait for that for ever."""
+    program = (
+        "import sys, numpy, kinetograph as kg\n"
+        "from kinetograph.session import scopes\n"
+        "kg.enable_profiler, kg.disable_profiler, scopes.load_python_side()\n"
+        "before = set(sys.modules)\n"
+        "kg.enable_profiler()\n"
+        "kg.disable_profiler()\n"
+        "print(sorted(set(sys.modules) - before))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stderr, done.stdout) == ("", "[]\n")
+
+
 def test_exec_ends_the_session_and_the_new_program_records_its_own(tmp_path: Path) -> None:
     told = run_program("exec_while_recording")
     assert told == {"recording": False, "sessions": [], "own": ["after exec"]}
