@@ -17,7 +17,7 @@ public:
     // starts later and fits into the crossed span fits into this one as well. So it can go for good.
     void close_before(size_t row) {
         const int64_t start = trace_.start_ns[row], end = trace_.end_ns(row);
-        while (!rows_.empty() && (ends_.back() <= start || ends_.back() < end)) pop();
+        while (!rows_.empty() && (is_over_at(start) || ends_.back() < end)) pop();
     }
     void open(size_t row) {
         rows_.push_back(static_cast<int32_t>(row));
@@ -36,6 +36,11 @@ public:
     size_t depth() const { return rows_.size(); }
 
 private:
+    // One that is unfinished was still open when what begins at its end began: clocks are coarse.
+    bool is_over_at(int64_t start) const {
+        const bool is_unfinished = trace_.flags[size_t(rows_.back())] & event_unfinished;
+        return is_unfinished ? ends_.back() < start : ends_.back() <= start;
+    }
     void pop() {
         rows_.pop_back();
         ends_.pop_back();

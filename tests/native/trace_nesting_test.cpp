@@ -59,6 +59,12 @@ TEST(a_span_that_starts_where_another_ends_is_its_sibling) {
     for (size_t row = 0; row < trace.size(); ++row) CHECK(nesting.parent[row] == -1);
 }
 
+TEST(a_span_that_starts_where_an_unfinished_one_is_cut_lies_in_it) {
+    trace::Trace trace = trace_of({{"outer", 0, 5}, {"inner", 5, 5}});
+    trace.flags[0] = trace.flags[1] = trace::event_unfinished;
+    CHECK(trace::nest(trace).parent[1] == 0);
+}
+
 TEST(tracks_do_not_nest_in_one_another) {
     const trace::Trace trace = trace_of({{"a", 0, 10, 0}, {"b", 2, 5, 1}});
     CHECK(trace::nest(trace).parent[1] == -1);
