@@ -1,6 +1,7 @@
 #include "intra_kernel/attribution.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +12,8 @@ namespace {
 
 // More than any two clocks are apart in rate.
 constexpr double most_drift = 100e-6;
+// More than the rate of two crystals changes while a program runs.
+constexpr double usual_wander = 1e-6;
 // Times of kernels are converted by those who tell them, and not all alike.
 constexpr int64_t usual_noise_ns = 1'000;
 // Pairs of launches and kernels that are looked at to find where to begin.
@@ -287,7 +290,7 @@ private:
             if (found < best) best = found;
         });
         if (best.kernel == Attribution::no_kernel) return best.kernel;
-        result_.doubtful += equals > 0;
+        result_.doubtful += equals > 0 || best.is_taken;
         seen_.insert(key(best.kernel, segment));
         return best.kernel;
     }
@@ -322,11 +325,31 @@ std::vector<OffsetBounds> seen_bounds(const std::vector<OffsetBounds>& bounds) {
     return seen;
 }
 
-// Without kernels: as good as the calibrations, and worse with the distance to the nearest.
+// Kernels that follow each other more closely than a calibration can tell are told apart by what they say
+// together: moved by one, there would be none left for the last.
+bool is_whole(const Attribution& result) {
+    return !result.kernels.empty() &&
+           std::find(result.kernels.begin(), result.kernels.end(), Attribution::no_kernel) ==
+               result.kernels.end();
+}
+
+// How far from any calibration a launch was.
+int64_t distance_ns(const std::vector<MeasuredOffset>& measured, const std::vector<LaunchSpan>& launches) {
+    int64_t farthest_ns = 0;
+    for (const LaunchSpan& launch : launches) {
+        int64_t nearest_ns = INT64_MAX;
+        for (const MeasuredOffset& each : measured)
+            nearest_ns = std::min(nearest_ns, std::abs(each.at_ns - launch.first_ns));
+        farthest_ns = std::max(farthest_ns, nearest_ns);
+    }
+    return farthest_ns;
+}
+
+// Without kernels: as good as the calibrations, and worse with the distance to the nearest. Two or more also
+// tell the rate.
 OffsetFit fit_of(const std::vector<MeasuredOffset>& measured, const std::vector<LaunchSpan>& launches) {
-    const int64_t oldest_ns = launches.empty() ? measured.front().at_ns : launches.front().first_ns;
-    const int64_t age_ns = std::max<int64_t>(0, measured.front().at_ns - oldest_ns);
-    const int64_t doubt_ns = drift_ns(0, age_ns);
+    const double doubt = measured.size() == 1 ? most_drift : usual_wander;
+    const int64_t doubt_ns = int64_t(double(distance_ns(measured, launches)) * doubt);
     if (measured.size() == 1) return {measured[0].offset_ns, measured[0].error_ns + doubt_ns};
     std::vector<OffsetBounds> bounds;
     for (const MeasuredOffset& each : measured) {
@@ -356,7 +379,10 @@ Attribution attribute(std::span<const SegmentSpan> segments, std::span<const Ker
     if (!result.fit) return result;
     Assignment(segments, kernels, index, result).assign();
     find_bounds(segments, kernels, result);
-    if (result.is_bounded && result.doubtful == 0) result.fit.emplace(seen_bounds(result.bounds));
+    if (result.doubtful == 0 && (result.is_bounded || is_whole(result))) {
+        result.is_bounded = true;
+        result.fit.emplace(seen_bounds(result.bounds));
+    }
     return result;
 }
 

@@ -11,6 +11,7 @@ from kinetograph.errors import UsageError
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import layout, live
 from kinetograph.intra_kernel.arrays import new_array
+from kinetograph.intra_kernel.calibration import calibrate_if_due
 from kinetograph.intra_kernel.memory import Memory, memory_of
 from kinetograph.trace import DeviceType, Trace
 
@@ -64,7 +65,7 @@ def alloc_profiler_buffer(
     plan = _plan(max_num_profile_slots, slots_per_segment)
     buffer = new_array(plan.slots * 2, kind, device)
     memory = memory_of(buffer)
-    memory.fill(plan.header(memory.address))
+    _empty(memory, plan)
     live.register(buffer, _used_part, task_names)
     return buffer
 
@@ -72,9 +73,9 @@ def alloc_profiler_buffer(
 def reset_profiler_buffer(profiler_buffer: Any) -> None:
     """Forget what was recorded. Waits for the kernels of its device."""
     memory = memory_of(profiler_buffer)
-    header = _plan_in(memory).header(memory.address)
+    plan = _plan_in(memory)
     live.keep_contents(profiler_buffer)
-    memory.fill(header)
+    _empty(memory, plan)
     live.forget_contents(profiler_buffer)
 
 
@@ -88,6 +89,12 @@ def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str
     place = (0, -1) if memory.device is None else (int(DeviceType.CUDA), memory.device)
     native = _native.decode_intra_kernel(memory.read(), [str(name) for name in task_names], 0, *place)
     return Trace(native)
+
+
+def _empty(memory: Memory, plan: _Plan) -> None:
+    memory.fill(plan.header(memory.address))
+    if memory.device is not None:
+        calibrate_if_due(memory.device)
 
 
 def _used_part(buffer: Any) -> tuple[Any, int]:

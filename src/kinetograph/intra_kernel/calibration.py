@@ -1,23 +1,31 @@
-"""How the globaltimer of a device and the wall clock are related, asked of the device itself.
+"""How the globaltimer of a device and a clock of the host are related, asked of the device itself.
 
 A kernel of one thread waits for a number in memory that both sides see, and answers with the time. That
-answer was given between two readings of our clock; of several, the pair that lies closest counts. Nothing
-here raises: who cannot be asked has no answer. It waits until the device has room for a thread.
+answer was given between two readings of the host's clock; of several, the pair that lies closest counts.
+The clock is the one that nobody sets or slews: calibrations stay true as long as the process lives, and two of
+them tell the rate. Nothing here raises: who cannot be asked has no answer. It waits until the device has room
+for a thread.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import time
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
+from kinetograph.errors import KinetographError
 from kinetograph.hints import Any
+from kinetograph.intra_kernel import driver
 
-__all__ = ["calibrate"]
+__all__ = ["Calibration", "calibrate", "calibrate_if_due", "calibrations"]
 
 _ROUNDS = 32
 _PATIENCE_NS = 100_000_000
+_DUE_AFTER_NS = 1_000_000_000
+_MOST_KEPT = 64
 
 _PORTABLE_AND_MAPPED = 1 | 2
 _NON_BLOCKING = 1
@@ -61,94 +69,117 @@ ANSWER:
 """
 
 
-class _RefusedError(Exception):
-    """A call of the driver did not succeed."""
+class Calibration(NamedTuple):
+    at_ns: int
+    """Of the globaltimer."""
+    offset_ns: int
+    """What has to be added to it for CLOCK_MONOTONIC_RAW."""
+    error_ns: int
 
 
-def calibrate(device: int) -> tuple[int, int, int] | None:
-    """A globaltimer, what has to be added to make it wall time, and how wrong that may be; or None.
+_kept: dict[int, deque[Calibration]] = {}
+"""By device, in the order of time."""
 
-    Only for a device that the program uses already: nothing is initialised by this.
-    """
+
+def calibrations(device: int) -> list[Calibration]:
+    return sorted(_kept.get(device, ()))
+
+
+def calibrate_if_due(device: int) -> None:
+    """Where the device has been waited for anyway. Programs may do that often: then not every time."""
+    known = _kept.get(device)
+    if not known or _now_ns() - (known[-1].at_ns + known[-1].offset_ns) > _DUE_AFTER_NS:
+        calibrate(device)
+
+
+def calibrate(device: int) -> None:
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
-        with _context(driver, device), _kernel(driver) as (mailbox, is_done):
-            return _ask(mailbox, is_done)
-    except (OSError, AttributeError, _RefusedError):
-        return None
+        with driver.primary_context(device), _captures_undisturbed(), _kernel() as (mailbox, is_done):
+            found = _ask(mailbox, is_done)
+    except (KinetographError, AttributeError):
+        return
+    if found is not None:
+        _kept.setdefault(device, deque(maxlen=_MOST_KEPT)).append(found)
 
 
-def _call(driver: Any, name: str, *arguments: Any) -> None:
-    result = getattr(driver, name)(*arguments)
-    if result != 0:
-        raise _RefusedError(f"{name}: {result}")
-
-
-@contextlib.contextmanager
-def _context(driver: Any, device: int) -> Iterator[None]:
-    """The primary context, which frameworks use, if it is active; and no harm to graphs being captured."""
-    flags, is_active = ctypes.c_uint(), ctypes.c_int()
-    _call(driver, "cuDevicePrimaryCtxGetState", device, ctypes.byref(flags), ctypes.byref(is_active))
-    if not is_active.value:
-        raise _RefusedError("no primary context")
-    context, mode = ctypes.c_void_p(), ctypes.c_int(_RELAXED_CAPTURE)
-    _call(driver, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+@contextmanager
+def _captures_undisturbed() -> Iterator[None]:
+    """What is called meanwhile does not end the capture of a graph that is under way."""
+    mode = ctypes.c_int(_RELAXED_CAPTURE)
+    driver.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
     try:
-        _call(driver, "cuCtxPushCurrent_v2", context)
-        try:
-            _call(driver, "cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-            try:
-                yield
-            finally:
-                driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
-        finally:
-            driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+        yield
     finally:
-        driver.cuDevicePrimaryCtxRelease_v2(device)
+        driver.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
 
 
-@contextlib.contextmanager
-def _kernel(driver: Any) -> Iterator[tuple[Any, Any]]:
+@contextmanager
+def _kernel() -> Iterator[tuple[Any, Any]]:
     """The kernel while it runs: the memory it looks at, and whether it has ended."""
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    stream, memory, mapped = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-    _call(driver, "cuModuleLoadData", ctypes.byref(module), _PTX.encode() + b"\0")
-    try:
-        _call(driver, "cuModuleGetFunction", ctypes.byref(function), module, b"kinetograph_calibration")
-        size = ctypes.c_size_t((_ROUNDS + 1) * 8)
-        _call(driver, "cuMemHostAlloc", ctypes.byref(memory), size, _PORTABLE_AND_MAPPED)
-        ctypes.memset(memory, 0, size.value)
-        _call(driver, "cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), memory, 0)
-        _call(driver, "cuStreamCreate", ctypes.byref(stream), _NON_BLOCKING)
+    with _function() as function, _shared_memory() as (memory, mapped), _stream() as stream:
         parameters = (ctypes.c_void_p * 1)(ctypes.addressof(mapped))
-        _call(driver, "cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, None)
+        driver.call("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, None)
         mailbox = (ctypes.c_uint64 * (_ROUNDS + 1)).from_address(memory.value or 0)
         try:
-            yield mailbox, lambda: driver.cuStreamQuery(stream) == 0
+            yield mailbox, lambda: driver.succeeds("cuStreamQuery", stream)
         finally:
             mailbox[0] = _ROUNDS  # so that it ends at once
-            driver.cuStreamSynchronize(stream)
+            driver.call("cuStreamSynchronize", stream)
+
+
+@contextmanager
+def _function() -> Iterator[ctypes.c_void_p]:
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    driver.call("cuModuleLoadData", ctypes.byref(module), _PTX.encode() + b"\0")
+    try:
+        driver.call("cuModuleGetFunction", ctypes.byref(function), module, b"kinetograph_calibration")
+        yield function
     finally:
-        if stream:
-            driver.cuStreamDestroy_v2(stream)
-        if memory:
-            driver.cuMemFreeHost(memory)
-        driver.cuModuleUnload(module)
+        driver.call("cuModuleUnload", module)
 
 
-def _ask(mailbox: Any, is_done: Any) -> tuple[int, int, int] | None:
-    best: tuple[int, int, int] | None = None
+@contextmanager
+def _shared_memory() -> Iterator[tuple[ctypes.c_void_p, ctypes.c_void_p]]:
+    """Its address on the host, and on the device."""
+    memory, mapped = ctypes.c_void_p(), ctypes.c_void_p()
+    size = ctypes.c_size_t((_ROUNDS + 1) * 8)
+    driver.call("cuMemHostAlloc", ctypes.byref(memory), size, _PORTABLE_AND_MAPPED)
+    try:
+        ctypes.memset(memory, 0, size.value)
+        driver.call("cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), memory, 0)
+        yield memory, mapped
+    finally:
+        driver.call("cuMemFreeHost", memory)
+
+
+@contextmanager
+def _stream() -> Iterator[ctypes.c_void_p]:
+    """One that waits for no other."""
+    stream = ctypes.c_void_p()
+    driver.call("cuStreamCreate", ctypes.byref(stream), _NON_BLOCKING)
+    try:
+        yield stream
+    finally:
+        driver.call("cuStreamDestroy_v2", stream)
+
+
+def _ask(mailbox: Any, is_done: Any) -> Calibration | None:
+    best: Calibration | None = None
     for number in range(1, _ROUNDS + 1):
-        before_ns = time.time_ns()
+        before_ns = _now_ns()
         mailbox[0] = number
         if not _is_answered(mailbox, number, is_done):
             return best
-        after_ns = time.time_ns()
+        after_ns = _now_ns()
         error_ns = (after_ns - before_ns + 1) // 2
         # The first also waits for the kernel to begin.
-        if number > 1 and (best is None or error_ns < best[2]):
-            best = (mailbox[number], before_ns + error_ns - mailbox[number], error_ns)
+        if number > 1 and (best is None or error_ns < best.error_ns):
+            best = Calibration(mailbox[number], before_ns + error_ns - mailbox[number], error_ns)
     return best
+
+
+def _now_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
 def _is_answered(mailbox: Any, number: int, is_done: Any) -> bool:

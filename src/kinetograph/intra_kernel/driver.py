@@ -15,7 +15,7 @@ from functools import cache
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.hints import Any
 
-__all__ = ["DeviceArray", "call", "device_count", "device_of", "primary_context"]
+__all__ = ["DeviceArray", "call", "device_count", "device_of", "primary_context", "succeeds"]
 
 _DEVICE_OF_POINTER = 9
 
@@ -25,6 +25,10 @@ def call(name: str, *arguments: Any) -> None:
     code = getattr(_library(), name)(*arguments)
     if code != 0:
         raise KinetographError(f"CUDA: {name} returned {_error_name(code)}")
+
+
+def succeeds(name: str, *arguments: Any) -> bool:
+    return bool(getattr(_library(), name)(*arguments) == 0)
 
 
 def device_count() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from kinetograph import _native
@@ -20,6 +21,7 @@ class InsideKernels:
 
     def __init__(self) -> None:
         self._gathering = live.Gathering()
+        self._wall_clock = _WallClock()
 
     def join(self, trace: Trace, *, on_device: bool, on_host: bool) -> None:
         """Read the buffers, and add to the trace what was recorded within its window."""
@@ -30,7 +32,7 @@ class InsideKernels:
         wanted = [contents for contents in read if (on_device if contents[2] >= 0 else on_host)]
         if wanted:
             devices = sorted({device for _data, _names, device in wanted if device >= 0})
-            _native.join_intra_kernel(trace.native, wanted, _measured(devices))
+            _native.join_intra_kernel(trace.native, wanted, self._wall_clock.measured(devices))
             _state_error(trace)
         for sentence in self._gathering.notes():
             trace.add_note("intra_kernel", sentence)
@@ -44,12 +46,26 @@ class InsideKernels:
         self._gathering.close()
 
 
-def _measured(devices: list[int]) -> list[tuple[int, int, int, int]]:
-    if not devices:
-        return []
-    from kinetograph.intra_kernel.calibration import calibrate
+class _WallClock:
+    """What lies between the clock of calibrations and that of the trace, which is set when a session starts."""
 
-    return [(device, *found) for device in devices if (found := calibrate(device)) is not None]
+    def __init__(self) -> None:
+        before_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        wall_ns = time.time_ns()
+        after_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        self._error_ns = (after_ns - before_ns + 1) // 2
+        self._offset_ns = wall_ns - before_ns - self._error_ns
+
+    def measured(self, devices: list[int]) -> list[tuple[int, int, int, int]]:
+        """What calibrations say of the devices, one of this moment among them."""
+        return [calibration for device in devices for calibration in self._calibrations(device)]
+
+    def _calibrations(self, device: int) -> Iterator[tuple[int, int, int, int]]:
+        from kinetograph.intra_kernel.calibration import calibrate, calibrations
+
+        calibrate(device)
+        for at_ns, offset_ns, error_ns in calibrations(device):
+            yield device, at_ns, offset_ns + self._offset_ns, error_ns + self._error_ns
 
 
 def _state_error(trace: Trace) -> None:

@@ -122,13 +122,13 @@ class Device:
             args_json=f'{{"device": {self.index}, "stream": {stream}, "grid": [{self.blocks}, 1, 1]}}',
         )
 
-    def join(self, measured_ns: int | None = None) -> Trace:
-        """With a calibration at `measured_ns`, wall time, or without any."""
+    def join(self, *measured_ns: int) -> Trace:
+        """With calibrations at these moments, wall time."""
         self.trace.native.sort()
-        measured = []
-        if measured_ns is not None:
-            at_ns = self.globaltimer(measured_ns)
-            measured = [(self.index, at_ns, measured_ns - at_ns + 900, 2_000)]
+        at_ns = [self.globaltimer(moment_ns) for moment_ns in measured_ns]
+        measured = [
+            (self.index, at, moment - at + 900, 2_000) for at, moment in zip(at_ns, measured_ns, strict=True)
+        ]
         _native.join_intra_kernel(self.trace.native, [self.buffer.contents()], measured)
         return self.trace
 

@@ -33,7 +33,8 @@ def check(device: Device, trace: Trace, launches: int) -> int:
         assert event.args["payload"] <= kernel.end_ns + device.noise_ns
         assert event.start_ns >= kernel.start_ns - error_ns
         assert event.end_ns <= kernel.end_ns + error_ns
-        assert abs(event.start_ns - event.args["payload"]) <= error_ns + device.noise_ns
+        # The slope of a short session is noise, some parts of a million of its length.
+        assert abs(event.start_ns - event.args["payload"]) <= error_ns + device.noise_ns + 10
     return error_ns
 
 
@@ -53,16 +54,29 @@ def test_every_launch_is_found_whatever_the_clocks_do(
     at_ns = NOW_NS
     for number in range(40):
         at_ns = device.launch(at_ns + gap_ns + number * 7 + 500)
-    trace = device.join(measured_ns=at_ns if is_measured else None)
+    trace = device.join(*[at_ns][: int(is_measured)])
     assert check(device, trace, 40) < 1_500
     assert not [note for note in trace.notes if note.kind != "clock" or is_measured]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), gap_ns=st.sampled_from([0, 300]))
+def test_short_kernels_one_behind_the_other_are_told_apart(seed: int, gap_ns: int) -> None:
+    """As in the replay of a graph: they are closer to each other than the calibration is to the truth."""
+    device = Device(seed=seed)
+    at_ns = NOW_NS
+    for _ in range(40):
+        at_ns = device.launch(at_ns + gap_ns, length_ns=500)
+    trace = device.join(at_ns + 100_000)
+    assert check(device, trace, 40) < 1_500
+    assert trace.metadata["intra_kernel_clock"][0]["source"] == "kernels"
 
 
 def test_a_thousand_launches_over_a_minute_are_placed_within_a_microsecond() -> None:
     device = Device(drift=12e-6, noise_ns=100)
     for number in range(1000):
         device.launch(NOW_NS + number * 60_000_000)
-    trace = device.join(measured_ns=NOW_NS + 61 * 10**9)
+    trace = device.join(NOW_NS + 61 * 10**9)
     assert check(device, trace, 1000) < 1_000
     assert not trace.notes
     [clock] = trace.metadata["intra_kernel_clock"]
@@ -85,7 +99,7 @@ def test_kernels_of_the_same_grid_that_record_nothing_are_left_alone() -> None:
     at_ns = NOW_NS
     for number in range(30):
         at_ns = device.launch(at_ns + 2_000, is_recorded=number % 3 == 0)
-    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    trace = device.join(NOW_NS + 30_000_000)
     launched = [event.correlation_id for event in kernels_by_launch(trace).values()]
     assert sorted(launched) == [number + 1 for number in range(0, 30, 3)]
     check(device, trace, 10)
@@ -97,7 +111,7 @@ def test_kernels_of_two_streams_that_overlap_are_told_apart() -> None:
         begin_ns = NOW_NS + number * 100_000
         device.launch(begin_ns, 8_000, stream=7)
         device.launch(begin_ns + 3_000, 8_000, stream=8)
-    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    trace = device.join(NOW_NS + 30_000_000)
     check(device, trace, 40)
     assert not trace.notes
 
@@ -109,7 +123,7 @@ def test_kernels_that_run_side_by_side_share_the_blocks_and_that_is_said() -> No
         for stream in (7, 8):
             device.launch(begin_ns, 8_000, stream=stream)
         device.launch(begin_ns + 50_000)
-    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    trace = device.join(NOW_NS + 30_000_000)
     check(device, trace, 60)
     assert any("may belong to another launch" in note.text for note in trace.notes)
 
@@ -136,7 +150,7 @@ def test_what_was_recorded_before_and_after_the_session_is_no_part_of_it() -> No
         )
     native.window = (NOW_NS + 9_500_000, NOW_NS + 19_500_000)
     device.trace = before_and_after
-    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    trace = device.join(NOW_NS + 30_000_000)
     check(device, trace, 10)
     assert not trace.notes
 
@@ -149,7 +163,7 @@ def test_records_that_no_kernel_can_have_made_are_counted_and_left_out() -> None
     device.trace.native.name_track(0, 7, "stream 7 ", 7, device_type=1, device_index=0)
     for event in list(lost.events)[:9]:
         device._tell(event.correlation_id - 1, event.start_ns, event.end_ns, 7)
-    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    trace = device.join(NOW_NS + 30_000_000)
     check(device, trace, 9)
     [note] = trace.notes
     assert note.text.startswith("4 blocks on GPU 0 recorded something")
@@ -160,13 +174,26 @@ def test_without_kernels_a_calibration_gives_the_time_and_its_error() -> None:
     for number in range(3):
         device.launch(NOW_NS + number * 100_000)
     device.trace = Trace()
-    trace = device.join(measured_ns=NOW_NS + 30_000_000)
+    trace = device.join(NOW_NS + 30_000_000)
     [clock] = trace.metadata["intra_kernel_clock"]
     assert clock["source"] == "calibration"
     assert len(inside(trace)) == 24
     for event in inside(trace):
         assert abs(event.start_ns - event.args["payload"]) <= clock["error_ns"]
     assert [process.name for process in trace.processes] == ["kernel of 4 blocks"] * 3
+
+
+def test_calibrations_before_and_after_tell_the_rate() -> None:
+    device = Device(drift=30e-6)
+    for number in range(5):
+        device.launch(NOW_NS + number * 1_000_000_000)
+    device.trace = Trace()
+    trace = device.join(NOW_NS - 1_000_000_000, NOW_NS + 5_000_000_000)
+    [clock] = trace.metadata["intra_kernel_clock"]
+    assert clock["source"] == "calibration"
+    assert clock["error_ns"] < 10_000
+    for event in inside(trace):
+        assert abs(event.start_ns - event.args["payload"]) <= clock["error_ns"]
 
 
 def test_without_anything_to_go_by_that_is_said() -> None:
@@ -296,7 +323,7 @@ def test_perfetto_finds_every_record_and_arrow(tmp_path: Path, suffix: str, laun
         device.trace.native.append("cudaLaunchKernel", "cuda_runtime", *call, correlation=number + 1)
         device.launch(at_ns)
     path = tmp_path / f"trace{suffix}"
-    device.join(measured_ns=NOW_NS + 10_000_000).save(path)
+    device.join(NOW_NS + 10_000_000).save(path)
     errors, [found], [arrows] = perfetto_answers(
         path,
         "select name, value from stats where value > 0 and severity != 'info'",
