@@ -228,11 +228,10 @@ KINETOGRAPH_API uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t co
 // On a lane that has room for it.
 inline void open_scope(Lane& lane, uint32_t name, uint32_t meta, uint64_t start) noexcept {
     OpenScope& scope = lane.entries[lane.depth];
-    // A reader that still has the depth before the last end must not see this entry change. Costs nothing on
-    // x86.
-    std::atomic_thread_fence(std::memory_order_release);
-    scope.name_and_meta.store(OpenScope::pack(name, meta), std::memory_order_relaxed);
-    scope.start.store(start, std::memory_order_relaxed);
+    // A reader that still has the depth before the last end must not see this entry change: so each store is
+    // a release, which costs nothing on x86 and on ARM less than one fence.
+    scope.name_and_meta.store(OpenScope::pack(name, meta), std::memory_order_release);
+    scope.start.store(start, std::memory_order_release);
     lane.publish_more(1);
 }
 
