@@ -16,7 +16,20 @@ void RateFinder::add(ClockPair pair) {
     last_ = pair;
 }
 
+void RateFinder::add_short_one() {
+    const uint64_t cycles = uint32_t(last_.clock - first_.clock);
+    const bool is_plausible = cycles <= 4 * (span_ns() + least_span_ns);
+    if (!is_plausible) return;
+    short_ns_ += span_ns();
+    short_cycles_ += cycles;
+}
+
+double RateFinder::rate_of_short_ones() const {
+    return short_ns_ < least_span_ns ? usual_rate_ : double(short_cycles_) / double(short_ns_);
+}
+
 void RateFinder::end() {
+    if (span_ns() < least_span_ns) return add_short_one();
     const double rate = ratio(first_, last_);
     if (rate <= 0 || span_ns() <= best_span_ns_) return;
     best_span_ns_ = span_ns();

@@ -14,14 +14,19 @@ struct ClockPair {
     uint64_t globaltimer;
 };
 
-// Cycles per nanosecond, by the two pairs that lie farthest apart; 0 where there are none.
+// Cycles per nanosecond, by the two pairs that lie farthest apart, or by all short segments together.
 class RateFinder {
 public:
+    // The rate where nothing else tells one; 0 if that is not known.
+    explicit RateFinder(double usual_rate = 0) : usual_rate_(usual_rate) {}
     void begin(ClockPair first) { first_ = last_ = first; }
     void add(ClockPair pair);
 
     // Of the segment, or, where that is short, of the longest one seen.
-    double rate() const { return span_ns() < long_span_ns ? best_rate_ : ratio(first_, last_); }
+    double rate() const {
+        if (span_ns() >= long_span_ns) return ratio(first_, last_);
+        return best_rate_ > 0 ? best_rate_ : rate_of_short_ones();
+    }
     // To be called when a segment is over.
     void end();
 
@@ -33,10 +38,15 @@ private:
     static constexpr uint64_t longest_span_ns = 1'000'000'000;
     static double ratio(ClockPair from, ClockPair to);
     uint64_t span_ns() const { return last_.globaltimer - first_.globaltimer; }
+    void add_short_one();
+    double rate_of_short_ones() const;
 
+    double usual_rate_;
     ClockPair first_{}, last_{};
     uint64_t best_span_ns_ = 0;
     double best_rate_ = 0;
+    // Of segments of less than `least_span_ns`: the steps they begin and end in are chance, and even out.
+    uint64_t short_ns_ = 0, short_cycles_ = 0;
 };
 
 // Times never run back, and never stray more than `tolerance_ns` from the globaltimer.

@@ -2,9 +2,9 @@
 
 A kernel of one thread waits for a number in memory that both sides see, and answers with the time. That
 answer was given between two readings of the host's clock; of several, the pair that lies closest counts.
-The clock is the one that nobody sets or slews: calibrations stay true as long as the process lives, and two of
-them tell the rate. Nothing here raises: who cannot be asked has no answer. It waits until the device has room
-for a thread.
+The clock is the one that nobody sets or slews: calibrations stay true as long as the process lives, and two
+of them tell the rate. Nothing here raises: who cannot be asked has no answer. It waits until the device has
+room for a thread.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class InsideKernels:
 
 
 class _WallClock:
-    """What lies between the clock of calibrations and that of the trace, which is set when a session starts."""
+    """What lies between the clock of calibrations and that of the trace, set when a session starts."""
 
     def __init__(self) -> None:
         before_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
