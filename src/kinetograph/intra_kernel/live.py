@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kinetograph.fork_locks import hold_across_forks
 from kinetograph.hints import Any
@@ -105,17 +105,17 @@ class Gathering:
             yield f"a profiler buffer could not be read: {error}"
 
 
-def register(buffer: Any, read: Read, task_names: list[str] | tuple[str, ...] = ()) -> None:
+def register(buffer: Any, read: Read, task_names: Sequence[str] = ()) -> None:
     """From now on sessions take what kernels write into this buffer, as long as it is alive."""
     with _lock:
-        _buffers[id(buffer)] = _Registered(buffer, read, [str(name) for name in task_names])
+        _buffers[id(buffer)] = _Registered(buffer, read, list(task_names))
 
 
-def name_tasks(buffer: Any, task_names: list[str] | tuple[str, ...]) -> None:
+def name_tasks(buffer: Any, task_names: Sequence[str]) -> None:
     """The last names that were given hold."""
     registered = _buffers.get(id(buffer))
     if registered is not None and task_names:
-        registered.task_names = [str(name) for name in task_names]
+        registered.task_names = list(task_names)
 
 
 def keep_contents(buffer: Any) -> None:
