@@ -67,7 +67,7 @@ def alloc_profiler_buffer(
     buffer = new_array(plan.slots * 2, kind, device)
     memory = memory_of(buffer)
     memory.fill(plan.header(memory.address))
-    live.register(buffer, _used_part, names)
+    live.register(buffer, _used_part, names, live.HOST if memory.device is None else memory.device)
     return buffer
 
 
@@ -93,12 +93,12 @@ def load_profiler_buffer(profiler_buffer: Any, task_names: Sequence[str] = ()) -
     return Trace(native)
 
 
-def _used_part(buffer: Any) -> tuple[Any, int]:
+def _used_part(buffer: Any) -> Any:
     memory = memory_of(buffer)
     header = memory.read(_HEADER.size).tobytes()
     _magic, _version, segment_slots, segments, first, _nothing, claimed = _HEADER.unpack(header)
     used = first + min(claimed, segments) * segment_slots
-    return memory.read(used * layout.SLOT_BYTES), -1 if memory.device is None else memory.device
+    return memory.read(used * layout.SLOT_BYTES)
 
 
 def _plan(slots: int, segment_slots: int | None) -> _Plan:

@@ -45,7 +45,8 @@ class Memory:
     def fill(self, beginning: bytes) -> None:
         """These bytes, and zeros behind them."""
         if self.is_read_only:
-            raise UsageError("profiler_buffer: it is read-only", hint="pass what alloc_profiler_buffer returned")
+            hint = "pass what alloc_profiler_buffer returned"
+            raise UsageError("profiler_buffer: it is read-only", hint=hint)
         if self.device is None:
             ctypes.memset(self.address, 0, self.size_bytes)
             ctypes.memmove(self.address, beginning, len(beginning))

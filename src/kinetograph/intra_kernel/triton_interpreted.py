@@ -103,7 +103,8 @@ def _claim(buffer: int, groups: int) -> Profiler | _Silent:
     claimed = ctypes.c_uint64.from_address(buffer + layout.CLAIMED_OFFSET)
     magic, version, slots, segments, first = words
     if (magic, version) != (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION):
-        raise UsageError("profiler_buffer: this is no profiler buffer", hint="make one by alloc_profiler_buffer")
+        hint = "make one by alloc_profiler_buffer"
+        raise UsageError("profiler_buffer: this is no profiler buffer", hint=hint)
     number = claimed.value
     claimed.value += 1
     if number >= segments:

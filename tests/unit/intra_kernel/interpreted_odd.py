@@ -18,7 +18,8 @@ for name, kernel in list(vars(odd_kernels).items()):
     except Exception as error:
         told[name] = str(error.__cause__ or error)
     else:
-        told[name] = [(event.name, event.args.get("payload")) for event in load_profiler_buffer(buffer).events]
+        events = load_profiler_buffer(buffer).events
+        told[name] = [(event.name, event.args.get("payload")) for event in events]
 try:
     odd_kernels.first_thread_leads[(1,)](source, source, 4)
 except Exception as error:

@@ -1,4 +1,4 @@
-"""Kernels that use the profiler in ways that are rare, or wrong. All take a buffer, some floats and a number."""
+"""Kernels that use the profiler in rare ways, or wrong ones. All take a buffer, floats and a number."""
 
 import triton
 import triton.language as tl

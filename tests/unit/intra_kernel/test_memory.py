@@ -1,4 +1,4 @@
-"""Whatever is passed as a profiler buffer: nothing beside it is read or written, and what is wrong is told."""
+"""Whatever is passed as a profiler buffer: nothing beside it is read or written."""
 
 from __future__ import annotations
 

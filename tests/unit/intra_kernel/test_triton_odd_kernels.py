@@ -89,7 +89,8 @@ def test_what_is_waited_for_shows_its_number_if_it_is_one(told: dict[str, Any]) 
 
 
 def test_payloads_are_what_a_gpu_makes_of_them(told: dict[str, Any]) -> None:
-    assert [payload for _task, payload in told["all_payloads"]] == [-1, -(2**63), "inf", "nan", "-inf", 1, 4, 4]
+    payloads = [payload for _task, payload in told["all_payloads"]]
+    assert payloads == [-1, -(2**63), "inf", "nan", "-inf", 1, 4, 4]
 
 
 def test_the_interpreter_tells_of_wrong_use_as_well(told: dict[str, Any]) -> None:
