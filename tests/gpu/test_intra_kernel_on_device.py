@@ -17,7 +17,8 @@ from kinetograph.analysis.task_times import task_times
 
 pytest.importorskip("triton")
 
-from intra_kernels import copy_kernel, matmul_kernel
+from intra_kernels import copy_kernel
+from tests.unit.intra_kernel.kernels import matmul
 
 from kinetograph.intra_kernel.calibration import calibrate
 from kinetograph.intra_kernel.triton import (
@@ -94,20 +95,20 @@ def test_a_pipelined_product_is_the_same_with_and_without_records(torch: Any) ->
     b = torch.randn(k, n, device="cuda", dtype=torch.float16)
     plain, recorded = (torch.empty(m, n, device="cuda", dtype=torch.float16) for _ in range(2))
     buffer = alloc_profiler_buffer(200_000, 128, task_names=["load", "dot", "store"])
-    shape: dict[str, Any] = {"ROWS": 128, "COLUMNS": 128, "DEPTH": 64, "num_warps": 8}
+    shape: dict[str, Any] = {"ROWS": 128, "COLUMNS": 128, "DEPTH": 64, "num_warps": 8, "num_stages": 3}
     grid = (m // 128, n // 128)
-    matmul_kernel[grid](buffer, a, b, plain, n, k, RECORDS=False, **shape)
-    matmul_kernel[grid](buffer, a, b, recorded, n, k, RECORDS=True, **shape)
+    matmul[grid](buffer, a, b, plain, n, k, RECORDS=0, **shape)
+    matmul[grid](buffer, a, b, recorded, n, k, RECORDS=4, **shape)
     torch.cuda.synchronize()
     assert torch.equal(plain, recorded)
     with kg.profile(activities=BOTH) as p:
         for _ in range(5):
-            matmul_kernel[grid](buffer, a, b, recorded, n, k, RECORDS=True, **shape)
+            matmul[grid](buffer, a, b, recorded, n, k, RECORDS=4, **shape)
     assert torch.equal(plain, recorded)
     check_attribution(p.trace, 5, 64 * (16 * 2 + 1))
     tasks = {row.task: row for row in task_times(p.trace)}
     assert set(tasks) == {"load", "dot", "store"}
-    assert all("matmul_kernel" in row.kernel for row in tasks.values())
+    assert all("matmul" in row.kernel for row in tasks.values())
     assert 0.2 < sum(row.share for row in tasks.values()) < 1.01
     for row in tasks.values():
         print(row)
