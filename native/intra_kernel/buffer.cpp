@@ -76,6 +76,27 @@ void look_at_clocks(const Segment& segment, RateFinder& rates) {
     rates.end();
 }
 
+RateFinder rates_of(const std::vector<Segment>& segments) {
+    RateFinder rates;
+    for (const Segment& segment : segments) look_at_clocks(segment, rates);
+    if (rates.best_rate() > 0) return rates;
+    // All of them are short. But the clock of an SM goes on to the next; not over long pauses, in which an SM
+    // may be slower or at rest.
+    constexpr uint64_t short_pause_ns = 10'000'000;
+    std::map<uint16_t, ClockPair> last;
+    for (const Segment& segment : segments) {
+        const ClockPair now = claimed(segment);
+        const auto [before, is_first] = last.try_emplace(segment.header.sm, now);
+        if (!is_first && now.globaltimer - before->second.globaltimer < short_pause_ns) {
+            rates.begin(before->second);
+            rates.add(now);
+            rates.end();
+        }
+        before->second = now;
+    }
+    return rates;
+}
+
 std::string block_name(const SegmentHeader& header) {
     std::string name = "block " + std::to_string(header.block);
     if (header.group_count > 1) name += " group " + std::to_string(header.group);

@@ -152,8 +152,9 @@ void DeviceJoin::add_buffer(const Buffer& buffer, uint32_t number) {
     for (const Segment& segment : buffer.segments)
         launches[{segment.header.block_count, segment.header.group_count, segment.launch}].push_back(
             &segment);
+    const double usual = rates_of(buffer.segments).best_rate();
     for (const auto& [key, segments] : launches) {
-        RateFinder rates;
+        RateFinder rates(usual);
         for (const Segment* segment : segments) look_at_clocks(*segment, rates);
         for (const Segment* segment : segments) {
             look_at_clocks(*segment, rates);

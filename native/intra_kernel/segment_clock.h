@@ -17,11 +17,14 @@ struct ClockPair {
 // Cycles per nanosecond, by the two pairs that lie farthest apart; 0 where there are none.
 class RateFinder {
 public:
+    // `usual_rate` holds where nothing that is seen is long enough.
+    explicit RateFinder(double usual_rate = 0) : best_rate_(usual_rate) {}
     void begin(ClockPair first) { first_ = last_ = first; }
     void add(ClockPair pair);
 
     // Of the segment, or, where that is short, of the longest one seen.
     double rate() const { return span_ns() < long_span_ns ? best_rate_ : ratio(first_, last_); }
+    double best_rate() const { return best_rate_; }
     // To be called when a segment is over.
     void end();
 
