@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -235,6 +237,36 @@ def _cost_us(torch: Any, copies: Copies, records: bool) -> float:
     cost = (time.perf_counter() - begin) / 500 * 1e6
     torch.cuda.synchronize()
     return cost
+
+
+def test_the_clock_of_an_sm_goes_on_from_one_launch_to_the_next(torch: Any) -> None:
+    """Which is how kernels get the rate of their clock that are too short to tell it themselves."""
+    copies = Copies(torch, 200)
+    for _ in range(200):
+        copies.launch()
+    words = copies.buffer.cpu().numpy().view("uint32").reshape(-1, 4)
+    slots, first, claimed = int(words[0, 2]), int(words[1, 0]), int(words[1, 2])
+    last: dict[int, tuple[int, int]] = {}
+    rates = []
+    for segment in range(claimed):
+        place, stamp = words[first + segment * slots], words[first + segment * slots + 1]
+        sm, clock, time_ns = int(place[3]) >> 16, int(stamp[1]), int(stamp[2]) | int(stamp[3]) << 32
+        if sm in last and 10_000 < time_ns - last[sm][1] < 10_000_000:
+            rates.append((clock - last[sm][0]) % (1 << 32) / (time_ns - last[sm][1]))
+        last[sm] = clock, time_ns
+    usual = median(rates)
+    off = [rate for rate in rates if abs(rate / usual - 1) > 0.05]
+    print(f"{usual:.3f} cycles a nanosecond by {len(rates)} pairs, {len(off)} of them off by 5 % or more")
+    assert 0.3 < usual < 4
+    assert len(off) < len(rates) / 10
+
+
+def test_a_program_that_is_run_has_its_records_in_its_trace(torch: Any, tmp_path: Path) -> None:
+    here = Path(__file__).parent
+    program = [str(here / "programs" / "copies_inside.py"), str(here)]
+    run = [sys.executable, "-m", "kinetograph", "run", "--cuda", "-q", "-o", str(tmp_path / "trace.json")]
+    subprocess.run([*run, *program], check=True, timeout=300)
+    check_attribution(kg.load(tmp_path / "trace.json"), 3, BLOCKS * 2)
 
 
 def test_what_is_read_by_hand_is_still_there(torch: Any) -> None:
