@@ -5,6 +5,7 @@ from benchmarks import (
     call_cost,
     command,
     import_time,
+    inside_decode,
     million_events,
     on_demand,
     operator_cost,
@@ -21,6 +22,7 @@ TOPICS: dict[str, command.Topic] = {
     "sampling": sampling,
     "operators": operator_cost,
     "ondemand": on_demand,
+    "inside": inside_decode,
 }
 
 if __name__ == "__main__":

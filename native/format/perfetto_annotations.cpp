@@ -58,6 +58,7 @@ void Annotations::put_name(ProtoBuffer& out, std::string_view name) {
 
 // A string that comes once is cheaper where it stands; the second time it is interned.
 void Annotations::put_string(ProtoBuffer& out, std::string_view value) {
+    has_strings_ = true;
     const TextCache::Found found = strings_.find(value);
     if (found.is_first || value.size() < 4) return out.text(annotation::text, value);
     const SequenceIds::Id id = strings_.id_of(found.entry);
@@ -111,6 +112,18 @@ void Annotations::members(ProtoBuffer& out, uint32_t field, std::string_view tex
         const Member member = as_member(piece);
         json(out, field, meaning(member.key, name_), member.value);
     });
+}
+
+void Annotations::shared_members(ProtoBuffer& out, uint32_t field, std::string_view text) {
+    if (!text.empty() && text.data() == last_text_.data() && text.size() == last_text_.size())
+        return out.append(last_bytes_);
+    const size_t begin = out.bytes().size(), interned = interned_.bytes().size();
+    has_strings_ = false;
+    members(out, field, text);
+    // Texts that are new to the sequence, and strings, are written otherwise the next time.
+    const bool is_same_again = !has_strings_ && interned_.bytes().size() == interned;
+    last_text_ = is_same_again ? text : std::string_view();
+    if (is_same_again) last_bytes_.assign(out.bytes().substr(begin));
 }
 
 void Annotations::json(ProtoBuffer& out, uint32_t field, std::string_view name, std::string_view value) {

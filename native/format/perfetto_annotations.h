@@ -18,10 +18,13 @@ public:
     void start_sequence() {
         names_.start_sequence();
         strings_.start_sequence();
+        last_text_ = {};
     }
 
     // Members of a JSON object without braces, compact and checked. Each becomes a message in `field`.
     void members(ProtoBuffer& out, uint32_t field, std::string_view text);
+    // The same, for neighbours that often share one text: records inside kernels have that of their block.
+    void shared_members(ProtoBuffer& out, uint32_t field, std::string_view text);
     // One annotation whose value is this JSON.
     void json(ProtoBuffer& out, uint32_t field, std::string_view name, std::string_view value);
     void integer(ProtoBuffer& out, uint32_t field, std::string_view name, int64_t value);
@@ -41,6 +44,9 @@ private:
     TextCache names_, strings_;
     std::string name_, string_;
     int depth_ = 0;  // of containers around the value at hand
+    bool has_strings_ = false;
+    std::string_view last_text_;  // that the bytes were made of; none if they would not be the same again
+    std::string last_bytes_;
 };
 
 }  // namespace kinetograph::format::perfetto

@@ -158,7 +158,7 @@ void Writer::write_event(size_t row) {
         put_head(row, is_span ? event::begin : event::instant);
         if (lane > 0) out_.number(event::track_uuid, lane_uuid);
         put_column_args(row);
-        packets_.annotations().members(out_, event::annotations, trace_.args_of(row));
+        packets_.annotations().shared_members(out_, event::annotations, trace_.args_of(row));
         put_flows(row);
     });
 }

@@ -37,6 +37,13 @@ public:
         std::memcpy(bytes_.get() + used_, value.data(), value.size());
         used_ += value.size();
     }
+    // Fields that are whole.
+    void append(std::string_view fields) {
+        need(fields.size());
+        if (fields.empty()) return;
+        std::memcpy(bytes_.get() + used_, fields.data(), fields.size());
+        used_ += fields.size();
+    }
     // A message that `fill` appends to this buffer. Its length stands before it and takes one byte for nearly
     // all; what is longer than that is moved.
     template <class Fill>

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "intra_kernel/kernel_index.h"
+
 namespace kinetograph::intra_kernel {
 
 namespace {
@@ -49,66 +51,6 @@ std::vector<LaunchSpan> launches_of(std::span<const SegmentSpan> segments) {
               [](const LaunchSpan& a, const LaunchSpan& b) { return a.first_ns < b.first_ns; });
     return launches;
 }
-
-// Kernels by number of blocks, to find those around a time.
-class KernelIndex {
-public:
-    explicit KernelIndex(std::span<const KernelSpan> kernels) : kernels_(kernels) {
-        for (uint32_t i = 0; i < kernels.size(); ++i) {
-            Alike& alike = by_blocks_[kernels[i].blocks];
-            alike.numbers.push_back(i);
-            alike.longest_ns = std::max(alike.longest_ns, kernels[i].end_ns - kernels[i].start_ns);
-        }
-    }
-
-    // All that have as many blocks, or an unknown number.
-    template <class Visit>
-    void each(uint64_t blocks, Visit&& visit) const {
-        for (const uint64_t key : {blocks, uint64_t(0)}) {
-            const auto alike = by_blocks_.find(key);
-            if (alike != by_blocks_.end())
-                for (const uint32_t number : alike->second.numbers) visit(number);
-            if (blocks == 0) return;
-        }
-    }
-
-    // Of these, those that begin at `start_ns` at the latest and end at `end_ns` at the earliest.
-    template <class Visit>
-    void around(uint64_t blocks, int64_t start_ns, int64_t end_ns, Visit&& visit) const {
-        for (const uint64_t key : {blocks, uint64_t(0)}) {
-            const auto alike = by_blocks_.find(key);
-            if (alike != by_blocks_.end()) around(alike->second, start_ns, end_ns, visit);
-            if (blocks == 0) return;
-        }
-    }
-
-    size_t count(uint64_t blocks) const {
-        size_t found = 0;
-        each(blocks, [&](uint32_t) { ++found; });
-        return found;
-    }
-
-private:
-    struct Alike {
-        std::vector<uint32_t> numbers;  // in the order of their start
-        int64_t longest_ns = 0;
-    };
-
-    template <class Visit>
-    void around(const Alike& alike, int64_t start_ns, int64_t end_ns, Visit&& visit) const {
-        auto at =
-            std::upper_bound(alike.numbers.begin(), alike.numbers.end(), start_ns,
-                             [&](int64_t time, uint32_t number) { return time < kernels_[number].start_ns; });
-        while (at != alike.numbers.begin()) {
-            const uint32_t number = *--at;
-            if (kernels_[number].start_ns + alike.longest_ns < end_ns) return;
-            if (kernels_[number].end_ns >= end_ns) visit(number);
-        }
-    }
-
-    std::span<const KernelSpan> kernels_;
-    std::unordered_map<uint64_t, Alike> by_blocks_;
-};
 
 // The offsets with which the launch lies within the kernel.
 Range offsets_of(const LaunchSpan& launch, const KernelSpan& kernel) {
@@ -328,9 +270,8 @@ std::vector<OffsetBounds> seen_bounds(const std::vector<OffsetBounds>& bounds) {
 // Kernels that follow each other more closely than a calibration can tell are told apart by what they say
 // together: moved by one, there would be none left for the last.
 bool is_whole(const Attribution& result) {
-    return !result.kernels.empty() &&
-           std::find(result.kernels.begin(), result.kernels.end(), Attribution::no_kernel) ==
-               result.kernels.end();
+    return !result.kernels.empty() && std::find(result.kernels.begin(), result.kernels.end(),
+                                                Attribution::no_kernel) == result.kernels.end();
 }
 
 // How far from any calibration a launch was.

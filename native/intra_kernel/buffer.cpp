@@ -76,6 +76,12 @@ void look_at_clocks(const Segment& segment, RateFinder& rates) {
     rates.end();
 }
 
+RateFinder rates_of(const std::vector<Segment>& segments) {
+    RateFinder rates;
+    for (const Segment& segment : segments) look_at_clocks(segment, rates);
+    return rates;
+}
+
 std::string block_name(const SegmentHeader& header) {
     std::string name = "block " + std::to_string(header.block);
     if (header.group_count > 1) name += " group " + std::to_string(header.group);

@@ -34,6 +34,8 @@ std::span<const Slot> aligned_slots(std::span<const std::byte> bytes, std::vecto
 ClockPair claimed(const Segment& segment);
 // Of all pairs of clocks in it.
 void look_at_clocks(const Segment& segment, RateFinder& rates);
+// What the clocks of all of them tell together.
+RateFinder rates_of(const std::vector<Segment>& segments);
 // "block 7", or "block 7 group 1".
 std::string block_name(const SegmentHeader& header);
 

@@ -149,14 +149,13 @@ private:
 void DeviceJoin::add_buffer(const Buffer& buffer, uint32_t number) {
     // Launches as far as the buffer tells them apart; the rate of the clock is looked for within each, and
     // where that is too short, in all.
-    RateFinder usual;
-    for (const Segment& segment : buffer.segments) look_at_clocks(segment, usual);
     std::map<std::tuple<uint32_t, uint8_t, uint32_t>, std::vector<const Segment*>> launches;
     for (const Segment& segment : buffer.segments)
         launches[{segment.header.block_count, segment.header.group_count, segment.launch}].push_back(
             &segment);
+    const double usual = rates_of(buffer.segments).rate();
     for (const auto& [key, segments] : launches) {
-        RateFinder rates(usual.rate());
+        RateFinder rates(usual);
         for (const Segment* segment : segments) look_at_clocks(*segment, rates);
         for (const Segment* segment : segments) {
             look_at_clocks(*segment, rates);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -39,7 +40,8 @@ public:
         trace::each_row(trace_, [this](size_t row) {
             if (trace_.category[row] == uint8_t(trace::Category::intra_kernel)) see(row);
         });
-        end_block();
+        for (const auto& [key, block] : blocks_)
+            kernels_[block.kernel].blocks_ns += block.last_ns - block.first_ns;
         std::vector<TaskTimes> result;
         for (Task& task : tasks_) result.push_back(times_of(task));
         return result;
@@ -59,10 +61,10 @@ private:
         std::unordered_map<uint64_t, OnSm> on_sms;  // by launch and SM
     };
     struct Block {
-        uint32_t track = UINT32_MAX;
-        Place place;
-        int64_t first_ns = 0, last_ns = 0;
+        uint32_t kernel = 0;
+        int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
     };
+    using BlockKey = std::tuple<uint32_t, uint64_t, uint64_t>;  // track, launch and block
 
     void see(size_t row) {
         const Place place = place_of(row);
@@ -101,21 +103,17 @@ private:
         return last_place_;
     }
 
-    // Rows of one block stand together on their track.
+    // Rows of one block mostly stand together; those of launches that overlap do not.
     void see_block(size_t row, const Place& place) {
-        const bool goes_on = block_.track == trace_.track[row] && block_.place.launch == place.launch &&
-                             block_.place.block == place.block;
-        if (!goes_on) {
-            end_block();
-            block_ = {trace_.track[row], place, trace_.start_ns[row], trace_.end_ns(row)};
-            if (sms_.insert(place.launch << 16 | place.sm).second) ++sm_counts_[place.launch];
+        const BlockKey key{trace_.track[row], place.launch, place.block};
+        if (last_block_ == nullptr || key != last_key_) {
+            const auto [known, is_new] = blocks_.try_emplace(key, Block{place.kernel});
+            last_block_ = &known->second;
+            last_key_ = key;
+            if (is_new && sms_.insert(place.launch << 16 | place.sm).second) ++sm_counts_[place.launch];
         }
-        block_.last_ns = std::max(block_.last_ns, trace_.end_ns(row));
-    }
-
-    void end_block() {
-        if (block_.track != UINT32_MAX)
-            kernels_[block_.place.kernel].blocks_ns += block_.last_ns - block_.first_ns;
+        last_block_->first_ns = std::min(last_block_->first_ns, trace_.start_ns[row]);
+        last_block_->last_ns = std::max(last_block_->last_ns, trace_.end_ns(row));
     }
 
     Task& task_of(uint32_t kernel, uint32_t name) {
@@ -177,7 +175,9 @@ private:
     std::map<std::pair<uint32_t, uint64_t>, uint64_t> launches_;  // by process and number
     std::unordered_set<uint64_t> sms_;                            // by launch and SM
     std::unordered_map<uint64_t, uint64_t> sm_counts_;            // by launch
-    Block block_;
+    std::map<BlockKey, Block> blocks_;
+    BlockKey last_key_;
+    Block* last_block_ = nullptr;
     std::string_view last_args_;
     uint32_t last_track_ = UINT32_MAX;
     Place last_place_;

@@ -133,7 +133,7 @@ private:
 
     void add(size_t row) {
         if (device_types_[trace_.track[row]] != 0) return add_device_span(row);
-        if (trace_.is_async(row)) return add_async_span(row);
+        if (trace_.is_beside(row)) return add_async_span(row);
         close_until(nesting_.parent[row]);
         const bool hidden = rules_.is_hidden(trace_.name[row]);
         if (hidden || (is_python(trace_, row) && !options_.with_python)) return open_uncounted(row, hidden);
@@ -248,7 +248,7 @@ private:
     }
 
     void append_stack(size_t row, std::string_view args) {
-        const bool is_host = device_types_[trace_.track[row]] == 0 && !trace_.is_async(row);
+        const bool is_host = device_types_[trace_.track[row]] == 0 && !trace_.is_beside(row);
         int32_t frame = is_host && !open_.empty() ? open_.back().frame : -1;
         detail_ += '\n';
         if (frame < 0) return append_recorded_stack(args);

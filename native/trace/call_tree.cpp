@@ -59,8 +59,7 @@ private:
     };
 
     void add(size_t row) {
-        // Async spans overlap the others: in a tree of times that add up there is no place for them.
-        if (trace_.is_async(row)) return set_node(row, no_node);
+        if (trace_.is_beside(row)) return set_node(row, no_node);
         while (!open_.empty() && open_.back().row != nesting_.parent[row]) open_.pop_back();
         const int32_t around = open_.empty() ? no_node : open_.back().node;
         const bool is_shown = shows(row);

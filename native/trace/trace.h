@@ -95,6 +95,11 @@ struct Trace {
     int64_t end_ns(size_t event) const { return start_ns[event] + duration_ns[event]; }
     bool is_span(size_t event) const { return kind[event] == uint8_t(EventKind::span); }
     bool is_async(size_t event) const { return flags[event] & event_async; }
+    // Overlaps others of the host: where times add up there is no place for it. What an interpreter of
+    // kernels recorded is host time already, that of the operator or function which ran it.
+    bool is_beside(size_t event) const {
+        return is_async(event) || category[event] == uint8_t(Category::intra_kernel);
+    }
     bool on_device(size_t event) const { return tracks[track[event]].device_type != 0; }
     // Makes an optional column present: `filler` for the rows that are there.
     template <class T>

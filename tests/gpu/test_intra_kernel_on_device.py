@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,7 +19,8 @@ from kinetograph.analysis.task_times import task_times
 
 pytest.importorskip("triton")
 
-from intra_kernels import copy_kernel, matmul_kernel
+from intra_kernels import copy_kernel
+from tests.unit.intra_kernel.kernels import matmul
 
 from kinetograph.intra_kernel.calibration import calibrations
 from kinetograph.intra_kernel.triton import (
@@ -94,20 +97,20 @@ def test_a_pipelined_product_is_the_same_with_and_without_records(torch: Any) ->
     b = torch.randn(k, n, device="cuda", dtype=torch.float16)
     plain, recorded = (torch.empty(m, n, device="cuda", dtype=torch.float16) for _ in range(2))
     buffer = alloc_profiler_buffer(200_000, 128, task_names=["load", "dot", "store"])
-    shape: dict[str, Any] = {"ROWS": 128, "COLUMNS": 128, "DEPTH": 64, "num_warps": 8}
+    shape: dict[str, Any] = {"ROWS": 128, "COLUMNS": 128, "DEPTH": 64, "num_warps": 8, "num_stages": 3}
     grid = (m // 128, n // 128)
-    matmul_kernel[grid](buffer, a, b, plain, n, k, RECORDS=False, **shape)
-    matmul_kernel[grid](buffer, a, b, recorded, n, k, RECORDS=True, **shape)
+    matmul[grid](buffer, a, b, plain, n, k, RECORDS=0, **shape)
+    matmul[grid](buffer, a, b, recorded, n, k, RECORDS=4, **shape)
     torch.cuda.synchronize()
     assert torch.equal(plain, recorded)
     with kg.profile(activities=BOTH) as p:
         for _ in range(5):
-            matmul_kernel[grid](buffer, a, b, recorded, n, k, RECORDS=True, **shape)
+            matmul[grid](buffer, a, b, recorded, n, k, RECORDS=4, **shape)
     assert torch.equal(plain, recorded)
     check_attribution(p.trace, 5, 64 * (16 * 2 + 1))
     tasks = {row.task: row for row in task_times(p.trace)}
     assert set(tasks) == {"load", "dot", "store"}
-    assert all("matmul_kernel" in row.kernel for row in tasks.values())
+    assert all("matmul" in row.kernel for row in tasks.values())
     assert 0.2 < sum(row.share for row in tasks.values()) < 1.01
     for row in tasks.values():
         print(row)
@@ -236,6 +239,14 @@ def _cost_us(torch: Any, copies: Copies, records: bool) -> float:
     cost = (time.perf_counter() - begin) / 500 * 1e6
     torch.cuda.synchronize()
     return cost
+
+
+def test_a_program_that_is_run_has_its_records_in_its_trace(torch: Any, tmp_path: Path) -> None:
+    here = Path(__file__).parent
+    program = [str(here / "programs" / "copies_inside.py"), str(here)]
+    run = [sys.executable, "-m", "kinetograph", "run", "--cuda", "-q", "-o", str(tmp_path / "trace.json")]
+    subprocess.run([*run, *program], check=True, timeout=300)
+    check_attribution(kg.load(tmp_path / "trace.json"), 3, BLOCKS * 2)
 
 
 def test_what_is_read_by_hand_is_still_there(torch: Any) -> None:

@@ -71,6 +71,20 @@ TEST(arguments_as_deep_as_json_may_be_come_back) {
     }
 }
 
+TEST(arguments_that_neighbours_share_come_back_for_each) {
+    for (const std::string_view shared :
+         {R"("block":3,"sm":-7)", R"("text":"of four or more","more":["text"])"}) {
+        trace::Trace trace;
+        for (uint32_t track = 0; track < 2; ++track)
+            for (int64_t i = 0; i < 4; ++i) add(trace, {"a", i * 10, i * 10 + 5, track});
+        set_args(trace, 0, shared);
+        for (size_t row = 1; row < trace.size(); ++row) trace.args[row] = trace.args[0];
+        set_args(trace, 2, R"("other":1)");
+        const trace::Trace again = read_perfetto(written_perfetto(trace));
+        for (size_t row = 0; row < trace.size(); ++row) CHECK(again.args_of(row) == trace.args_of(row));
+    }
+}
+
 TEST(events_at_the_end_of_time_come_back) {
     constexpr std::string_view latest = "2305843009213693.952";
     const std::string event = R"({"ph":"X","ts":2305843009213693,"dur":)" + std::string(latest) + "}";

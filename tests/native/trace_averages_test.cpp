@@ -55,6 +55,19 @@ TEST(a_function_that_calls_itself_has_each_call_counted_and_its_time_once) {
     CHECK(f.count == 3 && f.total_ns == 20 && f.self_ns == 17 && f.max_ns == 20 && f.min_ns == 2);
 }
 
+// An interpreter ran the kernel within the operator.
+TEST(what_was_recorded_inside_kernels_is_no_host_time_of_its_own) {
+    const Category op = Category::cpu_op, inside = Category::intra_kernel;
+    const trace::Trace trace =
+        trace_of({{"op", 0, 100, 0, op}, {"load", 10, 40, 1, inside}, {"dot", 20, 50, 1, inside}});
+    const Averages averages = averages_of(trace);
+    CHECK(named(trace, averages, "op").self_ns == 100);
+    for (const char* task : {"load", "dot"}) {
+        const Average average = named(trace, averages, task);
+        CHECK(average.count == 1 && average.total_ns == 30 && average.self_ns == 0);
+    }
+}
+
 TEST(an_operator_dispatched_again_is_one_call) {
     const Category op = Category::cpu_op;
     const trace::Trace trace =

@@ -64,7 +64,8 @@ class RunReport:
             _say(f"still running and recording to {directory}: {pids}")
         if self._is_quiet:
             return
-        _say(f"the trace of {counted(len(trace.processes), 'process')} is in {self._path}")
+        processes = {process["pid"] for process in trace.metadata["processes"]}
+        _say(f"the trace of {counted(len(processes), 'process')} is in {self._path}")
         print_top(trace, self._rows)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kinetograph import _native
-from kinetograph.checks import require_int
+from kinetograph.checks import require_int, text_tuple
 from kinetograph.errors import UsageError
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import layout, live
@@ -52,7 +53,7 @@ def alloc_profiler_buffer(
     slots_per_segment: int | None = None,
     device: Any = None,
     kind: str | None = None,
-    task_names: list[str] | tuple[str, ...] = (),
+    task_names: Sequence[str] = (),
 ) -> Any:
     """A buffer for at least so many records, ready to be passed to kernels.
 
@@ -63,10 +64,11 @@ def alloc_profiler_buffer(
     A session takes what kernels write while it records; the names are for its trace.
     """
     plan = _plan(max_num_profile_slots, slots_per_segment)
+    names = text_tuple("task_names", task_names)
     buffer = new_array(plan.slots * 2, kind, device)
     memory = memory_of(buffer)
     _empty(memory, plan)
-    live.register(buffer, _used_part, task_names)
+    live.register(buffer, _used_part, names, live.HOST if memory.device is None else memory.device)
     return buffer
 
 
@@ -79,15 +81,16 @@ def reset_profiler_buffer(profiler_buffer: Any) -> None:
     live.forget_contents(profiler_buffer)
 
 
-def load_profiler_buffer(profiler_buffer: Any, task_names: list[str] | tuple[str, ...] = ()) -> Trace:
+def load_profiler_buffer(profiler_buffer: Any, task_names: Sequence[str] = ()) -> Trace:
     """What kernels have recorded, as a trace. Waits for those of its device.
 
     >>> trace = load_profiler_buffer(buffer, ["load", "dot"])
     """
     memory = memory_of(profiler_buffer)
-    live.name_tasks(profiler_buffer, task_names)
+    names = text_tuple("task_names", task_names)
+    live.name_tasks(profiler_buffer, names)
     place = (0, -1) if memory.device is None else (int(DeviceType.CUDA), memory.device)
-    native = _native.decode_intra_kernel(memory.read(), [str(name) for name in task_names], 0, *place)
+    native = _native.decode_intra_kernel(memory.read(), list(names), 0, *place)
     return Trace(native)
 
 
@@ -97,12 +100,12 @@ def _empty(memory: Memory, plan: _Plan) -> None:
         calibrate_if_due(memory.device)
 
 
-def _used_part(buffer: Any) -> tuple[Any, int]:
+def _used_part(buffer: Any) -> Any:
     memory = memory_of(buffer)
     header = memory.read(_HEADER.size).tobytes()
     _magic, _version, segment_slots, segments, first, _nothing, claimed = _HEADER.unpack(header)
     used = first + min(claimed, segments) * segment_slots
-    return memory.read(used * layout.SLOT_BYTES), -1 if memory.device is None else memory.device
+    return memory.read(used * layout.SLOT_BYTES)
 
 
 def _plan(slots: int, segment_slots: int | None) -> _Plan:
@@ -117,16 +120,22 @@ def _plan(slots: int, segment_slots: int | None) -> _Plan:
         raise UsageError(f"slots_per_segment: expected a power of two, got {segment_slots}", hint=hint)
     usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - 1
     fitting = _MOST_SLOTS // segment_slots - 2
-    return _Plan(segment_slots, max(1, min(fitting, max(_LEAST_SEGMENTS, -(-slots // usable)))))
+    if slots > fitting * usable:
+        hint = f"raise slots_per_segment, or ask for {fitting * usable} slots at most"
+        raise UsageError(f"max_num_profile_slots: {slots} slots do not fit into 2 GiB", hint=hint)
+    return _Plan(segment_slots, min(fitting, max(_LEAST_SEGMENTS, -(-slots // usable))))
 
 
 def _plan_in(memory: Memory) -> _Plan:
     header = memory.read(_HEADER.size).tobytes()
     if len(header) == _HEADER.size:
         magic, version, segment_slots, segments, *_rest = _HEADER.unpack(header)
-        if (magic, version) == (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION):
-            return _Plan(segment_slots, segments)
+        plan = _Plan(segment_slots, segments)
+        is_known = (magic, version) == (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION) and segment_slots > 0
+        # Kernels go by what the header says: where that is more than there is, they would write beyond.
+        if is_known and plan.slots * layout.SLOT_BYTES <= memory.size_bytes:
+            return plan
     raise UsageError(
-        "profiler_buffer: this is no profiler buffer, or its header was written over",
+        "profiler_buffer: this is no profiler buffer, or a part of one, or its header was written over",
         hint="make one by alloc_profiler_buffer",
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from types import TracebackType
 
-from kinetograph.checks import path_text
+from kinetograph.checks import path_text, text_tuple
+from kinetograph.errors import warn_program
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import live
 from kinetograph.intra_kernel.buffer import alloc_profiler_buffer, load_profiler_buffer, reset_profiler_buffer
@@ -33,11 +35,10 @@ def set_export_trace_off() -> None:
 
 
 def export_to_perfetto_trace(
-    profiler_buffer: Any, task_names: list[str] | tuple[str, ...], file_name: str | os.PathLike[str]
+    profiler_buffer: Any, task_names: Sequence[str], file_name: str | os.PathLike[str]
 ) -> None:
     """Write what is in the buffer to `file_name`, as a Perfetto trace unless its suffix says otherwise."""
-    path = _path_of(file_name)
-    load_profiler_buffer(profiler_buffer, task_names).save(path)
+    _export(profiler_buffer, task_names, _path_of("file_name", file_name))
 
 
 class ProfilerBuffer:
@@ -54,13 +55,13 @@ class ProfilerBuffer:
         self,
         max_num_profile_slots: int,
         trace_file: str | os.PathLike[str],
-        task_names: list[str] | tuple[str, ...] = (),
+        task_names: Sequence[str] = (),
         slots_per_segment: int | None = None,
         device: Any = None,
         kind: str | None = None,
     ) -> None:
-        self._path = _path_of(trace_file)
-        self._task_names = list(task_names)
+        self._path = _path_of("trace_file", trace_file)
+        self._task_names = text_tuple("task_names", task_names)
         self._options = (max_num_profile_slots, slots_per_segment, device, kind)
         self._buffer: Any = None
 
@@ -80,17 +81,26 @@ class ProfilerBuffer:
             return
         live.keep_contents(self._buffer)
         if _is_exporting:
-            load_profiler_buffer(self._buffer, self._task_names).save(_next_path(self._path))
+            _export(self._buffer, self._task_names, _next_path(self._path))
+            _written[self._path] = _written.get(self._path, 0) + 1
 
 
-def _path_of(name: str | os.PathLike[str]) -> str:
-    path = path_text("trace_file", name)
-    return usable_path("trace_file", path if known_suffix(path) else path + _DEFAULT_SUFFIX)
+def _export(profiler_buffer: Any, task_names: Sequence[str], path: str) -> None:
+    """Whoever looks at the picture sees no notes, so what is missing in it is said here, too."""
+    trace = load_profiler_buffer(profiler_buffer, task_names)
+    trace.save(path)
+    for note in trace.notes:
+        if note.kind in ("dropped", "damaged"):
+            warn_program(f"{path}: {note.text}", RuntimeWarning)
+
+
+def _path_of(name: str, value: str | os.PathLike[str]) -> str:
+    path = path_text(name, value)
+    return usable_path(name, path if known_suffix(path) else path + _DEFAULT_SUFFIX)
 
 
 def _next_path(path: str) -> str:
     number = _written.get(path, 0)
-    _written[path] = number + 1
     if number == 0:
         return path
     suffix = known_suffix(path)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kinetograph.errors import ArgumentError
+from kinetograph.errors import ArgumentError, UsageError
 from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.intra_kernel import driver
 
@@ -24,6 +25,7 @@ class Memory:
     address: int
     size_bytes: int
     device: int | None
+    is_read_only: bool = False
 
     def read(self, size_bytes: int | None = None) -> NDArray[int64]:
         """Its first bytes, or all."""
@@ -42,6 +44,9 @@ class Memory:
 
     def fill(self, beginning: bytes) -> None:
         """These bytes, and zeros behind them."""
+        if self.is_read_only:
+            hint = "pass what alloc_profiler_buffer returned"
+            raise UsageError("profiler_buffer: it is read-only", hint=hint)
         if self.device is None:
             ctypes.memset(self.address, 0, self.size_bytes)
             ctypes.memmove(self.address, beginning, len(beginning))
@@ -59,14 +64,32 @@ def memory_of(buffer: Any) -> Memory:
     """Of an array of any framework that tells where it lies: torch, CuPy, Numba, NumPy, our own."""
     interface = getattr(buffer, "__cuda_array_interface__", None)
     if interface is not None:
-        address, _is_read_only = interface["data"]
-        size_bytes = math.prod(interface["shape"]) * int(interface["typestr"][2:])
-        return Memory(address, size_bytes, driver.device_of(address))
+        return _described(interface, is_on_device=True)
     if hasattr(buffer, "data_ptr"):
+        _require_one_piece(buffer.is_contiguous() and not buffer.is_meta)
         return Memory(buffer.data_ptr(), buffer.nbytes, None)
     if hasattr(buffer, "__array_interface__"):
-        return Memory(buffer.__array_interface__["data"][0], buffer.nbytes, None)
+        return _described(buffer.__array_interface__, is_on_device=False)
     raise ArgumentError(
         f"profiler_buffer: expected what alloc_profiler_buffer returned, got {type(buffer).__name__}",
         hint="inside `with ProfilerBuffer(...) as buffer` it is `buffer`",
     )
+
+
+def _described(interface: Mapping[str, Any], *, is_on_device: bool) -> Memory:
+    """By the protocol that arrays of NumPy, and with another name those of devices, have in common."""
+    shape, item_bytes = interface["shape"], int(interface["typestr"][2:] or 0)
+    in_order = tuple(item_bytes * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    _require_one_piece(interface.get("strides") in (None, in_order))
+    address, is_read_only = interface["data"]
+    size_bytes = item_bytes * math.prod(shape)
+    return Memory(address, size_bytes, driver.device_of(address) if is_on_device else None, is_read_only)
+
+
+def _require_one_piece(is_one: bool) -> None:
+    """What lies apart, or backwards, would be read and written beside itself."""
+    if not is_one:
+        raise UsageError(
+            "profiler_buffer: it does not lie in memory in one piece",
+            hint="pass what alloc_profiler_buffer returned, not a part or a view of it",
+        )

@@ -7,9 +7,10 @@ instruction; the sum holds the tag and is its own state; an end reads one clock 
 
 from __future__ import annotations
 
+from kinetograph.errors import UsageError
 from kinetograph.intra_kernel import layout
 
-__all__ = ["CLAIM", "CLAIM_CONSTRAINTS", "STORE_CONSTRAINTS", "THREAD", "WAIT", "store"]
+__all__ = ["CLAIM", "CLAIM_CONSTRAINTS", "STORE_CONSTRAINTS", "THREAD", "WAIT", "require_task", "store"]
 
 CLAIM = f"""{{
     .reg .pred leads, has_room;
@@ -123,8 +124,15 @@ def store(kind: int, task: int | str) -> str:
     The task is a number, which becomes part of an instruction, or the operand that holds one: "$6".
     """
     if isinstance(task, int):
-        advance = _ADD_TAG.replace("TAG", str(layout.SUM_STEP + (kind | task % layout.TASKS << 2)))
+        advance = _ADD_TAG.replace("TAG", str(layout.SUM_STEP + (kind | require_task(task) << 2)))
     else:
         advance = _FIND_TAG.replace("TASK", task).replace("KIND", str(layout.SUM_STEP + kind))
     bodies = {layout.KIND_END: _STAMP_END, layout.KIND_PAYLOAD: _VALUE}
     return _NEXT + advance + bodies.get(kind, _STAMP_START)
+
+
+def require_task(task: int) -> int:
+    """One that fits into a tag: cut to size, it would be recorded as a task that it is not."""
+    if not 0 <= task < layout.TASKS:
+        raise UsageError(f"task_type: expected 0 to {layout.TASKS - 1}, got {task}")
+    return task

@@ -77,6 +77,17 @@ def tid(axis, _semantic=None):
     )
 
 
+@core.extern
+def _leads(is_leader, _semantic=None):
+    """Whether this thread leads; of True it is the first of its block, of False none."""
+    is_leader = core._unwrap_if_constexpr(is_leader)
+    if not isinstance(is_leader, core.tensor):
+        if not is_leader:
+            return _semantic.scalar_constant(0, core.int32)
+        is_leader = tid(0, _semantic=_semantic).__eq__(0, _semantic=_semantic)
+    return is_leader.to(core.int32, _semantic=_semantic)
+
+
 @triton.jit
 def _bits(value):
     if value.dtype.is_floating():
@@ -88,6 +99,7 @@ def _bits(value):
 @triton.jit
 def _store_value(pointer, total, end, leads, value):
     value = core.to_tensor(value)
+    tl.static_assert(not value.type.is_block(), "payload: expected a number, got a tensor of several")
     if value.dtype.is_floating():
         return _store(pointer, total, end, leads, 3, 2, _bits(value).to(tl.int64))
     else:
@@ -134,12 +146,9 @@ class Profiler:
     ):
         zero = _zero()
         if ENABLE_PROFILING:
-            if isinstance(is_leader, tl.constexpr):
-                leads = (tid(0) == 0).to(tl.int32)
-            else:
-                leads = is_leader.to(tl.int32)
-            groups = zero + group_id + num_groups * 256
-            pointer, total, end, leads = _claim(profiler_buffer, groups, leads)
+            tl.static_assert(num_groups < 256, "num_groups: expected 255 at most")
+            groups = zero + (group_id & 255) + num_groups * 256
+            pointer, total, end, leads = _claim(profiler_buffer, groups, _leads(is_leader))
             return Profiler(pointer, total, end, leads, ENABLE_PROFILING)
         else:
             return Profiler(zero.to(tl.int64), zero, zero, zero, ENABLE_PROFILING)
@@ -165,7 +174,10 @@ class Profiler:
     def _record(self, kind: tl.constexpr, task_type, payload, after):
         pointer = self.pointer
         total = self.total
-        if after is not None:
+        if isinstance(after, tl.tuple):
+            for i in tl.static_range(len(after)):
+                pointer, total = _store_after(pointer, total, self.end, self.leads, after[i])
+        elif after is not None:
             pointer, total = _store_after(pointer, total, self.end, self.leads, after)
         if payload is not None:
             pointer, total = _store_value(pointer, total, self.end, self.leads, payload)

@@ -6,24 +6,29 @@ A block runs as one thread here, on an SM of number 0. The clock is the time in 
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import time
 
+import triton.language as tl
 from triton.runtime.interpreter import interpreter_builder
 
+from kinetograph.errors import UsageError
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import layout
+from kinetograph.intra_kernel.ptx import require_task
 
 __all__ = ["Profiler", "tid"]
 
 _SLOT = struct.Struct("<IIQ")
 _WORDS = struct.Struct("<IIII")
 _WORD = 0xFFFFFFFF
+_LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
 
 
-def tid(axis: int) -> int:
+def tid(axis: int) -> Any:
     """The number of the thread in its block: there is one."""
-    return 0
+    return tl.tensor(interpreter_builder.get_int32(0), tl.int32)
 
 
 class Profiler:
@@ -44,7 +49,9 @@ class Profiler:
     ) -> Any:
         if not _number(ENABLE_PROFILING) or not _number(is_leader):
             return _Silent()
-        return _claim(_number(profiler_buffer), _number(group_id) | _number(num_groups) << 8)
+        if _number(num_groups) > 255:
+            raise UsageError(f"num_groups: expected 255 at most, got {_number(num_groups)}")
+        return _claim(_number(profiler_buffer), _number(group_id) & 255 | _number(num_groups) << 8)
 
     def record(self, is_start: Any, task_type: Any, payload: Any = None, after: Any = None) -> Profiler:
         kind = layout.KIND_START if _number(is_start) else layout.KIND_END
@@ -55,19 +62,23 @@ class Profiler:
 
     def _record(self, kind: int, task_type: Any, payload: Any, after: Any) -> Profiler:
         profiler = self
-        for value in (after, payload):
-            if value is not None:
-                profiler = profiler._store_value(value)
+        for value in after if isinstance(after, tuple) else (after,):
+            profiler = profiler._store_value(value)
+        if payload is not None and _number(payload) is None:
+            raise UsageError("payload: expected a number, got a tensor of several")
+        profiler = profiler._store_value(payload)
         now_ns = time.time_ns()
         stamp = 0 if kind == layout.KIND_END else now_ns
-        return profiler._store(kind, _number(task_type) % layout.TASKS, now_ns & _WORD, stamp)
+        return profiler._store(kind, require_task(_number(task_type)), now_ns & _WORD, stamp)
 
     def _store_value(self, value: Any) -> Profiler:
+        if value is None:
+            return self
         number = _number(value)
         if number is None:
             return self._store(layout.KIND_PAYLOAD, layout.PAYLOAD_NONE, 0, 0)
         if isinstance(number, float):
-            bits = struct.unpack("<I", struct.pack("<f", number))[0]
+            bits = struct.unpack("<I", struct.pack("<f", _as_float32(number)))[0]
             return self._store(layout.KIND_PAYLOAD, layout.PAYLOAD_FLOAT, 0, bits)
         return self._store(layout.KIND_PAYLOAD, layout.PAYLOAD_INT, 0, number % (1 << 64))
 
@@ -90,7 +101,10 @@ class _Silent:
 def _claim(buffer: int, groups: int) -> Profiler | _Silent:
     words = (ctypes.c_uint32 * 5).from_address(buffer)
     claimed = ctypes.c_uint64.from_address(buffer + layout.CLAIMED_OFFSET)
-    _magic, _version, slots, segments, first = words
+    magic, version, slots, segments, first = words
+    if (magic, version) != (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION):
+        hint = "make one by alloc_profiler_buffer"
+        raise UsageError("profiler_buffer: this is no profiler buffer", hint=hint)
     number = claimed.value
     claimed.value += 1
     if number >= segments:
@@ -109,6 +123,11 @@ def _place_in_grid() -> tuple[int, int]:
     x, y, z = interpreter_builder.grid_idx
     nx, ny, nz = interpreter_builder.grid_dim
     return x + nx * (y + ny * z), nx * ny * nz
+
+
+def _as_float32(number: float) -> float:
+    """What is too large for it is infinite, as on a GPU."""
+    return math.copysign(math.inf, number) if abs(number) > _LARGEST_FLOAT32 else number
 
 
 def _number(value: Any) -> Any:

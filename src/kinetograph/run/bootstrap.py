@@ -110,6 +110,7 @@ def _leave_notes() -> None:
     if _session is not None:
         with suppress(Exception):
             _session.leave_notes()
+            _session.leave_kernels(_directory.kernel_file(os.getpid()))
 
 
 def _ask_for_the_name_of_a_worker() -> None:

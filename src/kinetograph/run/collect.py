@@ -12,6 +12,8 @@ from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.run.directory import RunDirectory
 from kinetograph.session.config import CallOptions
+from kinetograph.session.inside_kernels import CLOCK, add_records, clocks_of
+from kinetograph.session.kernel_records import read_kernel_records
 from kinetograph.trace import Trace
 
 __all__ = [
@@ -123,11 +125,24 @@ def merge_session_files(files: list[SessionFile], tell: Tell, reading: Reading) 
         tell(f"reading process {file.pid} ({number} of {len(files)})")
         # A process that executed another program has left several files, and ended with the last.
         is_last = last_of_pid[file.pid] is file
-        trace = _recover(file, files[0], reading, reading.ended_raw_ns.get(file.pid, 0) if is_last else 0)
+        end_ns = reading.ended_raw_ns.get(file.pid, 0) if is_last else 0
+        trace = Trace(_recover(file, files[0], reading, end_ns))
+        if is_last:
+            _add_kernels(trace, RunDirectory(os.path.dirname(file.path)).kernel_file(file.pid))
         if len(files) == 1:
-            return Trace(trace)
+            return trace
         merging.append(trace, file)
     return merging.finish()
+
+
+def _add_kernels(trace: Trace, path: str) -> None:
+    """What the kernels of a process recorded of themselves, if it has left that."""
+    if not os.path.exists(path):
+        return
+    try:
+        add_records(trace, read_kernel_records(path))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        trace.add_note("intra_kernel", f"{os.path.basename(path)} cannot be read: {error}")
 
 
 class _Merging:
@@ -137,22 +152,27 @@ class _Merging:
         self._directory = directory
         self._most_events = memory_limit_bytes // 4 // _BYTES_PER_EVENT
         self._events = 0
-        self._waiting: list[tuple[_native.Trace, SessionFile]] = []
+        self._waiting: list[tuple[Trace, SessionFile]] = []
+        self._clocks: list[dict[str, Any]] = []
         self._merger: _native.TraceMerger | None = None
 
-    def append(self, trace: _native.Trace, file: SessionFile) -> None:
+    def append(self, trace: Trace, file: SessionFile) -> None:
         self._waiting.append((trace, file))
+        self._clocks += clocks_of(trace, f"process {file.pid}")
         self._events += len(trace)
         if self._events > self._most_events:
             self._merge_into(self._directory)
 
     def finish(self) -> Trace:
-        return Trace(self._merge_into("").finish())
+        trace = Trace(self._merge_into("").finish())
+        if self._clocks:
+            trace.metadata[CLOCK] = self._clocks
+        return trace
 
     def _merge_into(self, storage: str) -> _native.TraceMerger:
         merger = self._merger = self._merger or _native.TraceMerger(storage)
         for trace, file in self._waiting:
-            merger.append(trace, f"process {file.pid}", file.boot_id)
+            merger.append(trace.native, f"process {file.pid}", file.boot_id)
         self._waiting.clear()
         return merger
 

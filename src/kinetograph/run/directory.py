@@ -10,8 +10,10 @@ VARIABLE = "KINETOGRAPH_RUN"
 """Names the directory to every Python that the program starts. `kinetograph.pth` reads it."""
 
 SESSION_SUFFIX = ".kgsession"
+_KERNEL_SUFFIX = ".kgkernels"
 _SETTINGS = "run.json"
 _REASON_SUFFIX = ".not-recorded"
+_SUFFIXES = (SESSION_SUFFIX, _KERNEL_SUFFIX, _KERNEL_SUFFIX + ".part", _REASON_SUFFIX)
 
 
 class RunDirectory:
@@ -38,6 +40,10 @@ class RunDirectory:
         inner = [path for run in self._inner_runs() for path in run.session_files()]
         return self._names(SESSION_SUFFIX) + inner
 
+    def kernel_file(self, pid: int) -> str:
+        """Where a process leaves what its kernels recorded of themselves."""
+        return os.path.join(self.path, f"{pid}{_KERNEL_SUFFIX}")
+
     def write_reason(self, reason: str) -> None:
         """Why this process is not recorded."""
         with open(os.path.join(self.path, f"{os.getpid()}{_REASON_SUFFIX}"), "w", encoding="utf-8") as file:
@@ -57,7 +63,7 @@ class RunDirectory:
         """Take away all files of a run but these, and the directory if none is left."""
         for run in self._inner_runs():
             run.remove_files(kept)
-        for path in self._names(SESSION_SUFFIX) + self._names(_REASON_SUFFIX):
+        for path in [path for suffix in _SUFFIXES for path in self._names(suffix)]:
             if path not in kept:
                 os.unlink(path)
         if not any(os.path.exists(path) for path in kept if path.startswith(self.path + os.sep)):

@@ -10,6 +10,7 @@ from kinetograph import _native
 from kinetograph.errors import KinetographError
 from kinetograph.run.collect import Reading, Tell, merge_session_files, session_files
 from kinetograph.run.directory import SESSION_SUFFIX
+from kinetograph.session.inside_kernels import CLOCK, clocks_of
 from kinetograph.trace import Trace, load
 
 __all__ = ["merge_sources"]
@@ -138,6 +139,7 @@ def _merged(sources: list[Source], storage: str, tell: Tell) -> Trace:
     if len(sources) == 1:
         return sources[0].trace
     described = [source.described() for source in sources]
+    clocks = [clock for source in sources for clock in clocks_of(source.trace, source.whose)]
     merger = _native.TraceMerger(storage)
     while sources:
         source = sources.pop(0)  # its memory can go as soon as it is merged
@@ -146,4 +148,6 @@ def _merged(sources: list[Source], storage: str, tell: Tell) -> Trace:
     trace = Trace(merger.finish())
     trace.metadata["trace_id"] = os.urandom(16).hex().upper()
     trace.metadata["merged"] = described
+    if clocks:
+        trace.metadata[CLOCK] = clocks
     return trace

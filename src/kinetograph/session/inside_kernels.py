@@ -8,42 +8,67 @@ from collections.abc import Iterator
 from kinetograph import _native
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import live
+from kinetograph.session.kernel_records import KernelRecords, write_kernel_records
 from kinetograph.trace import Trace
 
-__all__ = ["InsideKernels"]
+__all__ = ["CLOCK", "InsideKernels", "add_records", "clocks_of"]
 
-_CLOCK = "intra_kernel_clock"
+CLOCK = "intra_kernel_clock"
 """Metadata that the native side writes: for each device, how its clock and ours are related."""
+
+_CAPTURING = "profiler buffers were not read: a CUDA graph is being captured"
 
 
 class InsideKernels:
     """The part of one session in all profiler buffers. Costs nothing until it joins."""
 
-    def __init__(self) -> None:
-        self._gathering = live.Gathering()
+    def __init__(self, *, on_device: bool, on_host: bool, limit_bytes: int) -> None:
+        self._gathering = live.Gathering(on_device=on_device, on_host=on_host, limit_bytes=limit_bytes)
         self._wall_clock = _WallClock()
 
-    def join(self, trace: Trace, *, on_device: bool, on_host: bool) -> None:
+    def join(self, trace: Trace) -> None:
         """Read the buffers, and add to the trace what was recorded within its window."""
         if _is_capturing():
-            trace.add_note("intra_kernel", "profiler buffers were not read: a CUDA graph is being captured")
+            trace.add_note("intra_kernel", _CAPTURING)
             return
-        read = self._gathering.finish()
-        wanted = [contents for contents in read if (on_device if contents[2] >= 0 else on_host)]
-        if wanted:
-            devices = sorted({device for _data, _names, device in wanted if device >= 0})
-            _native.join_intra_kernel(trace.native, wanted, self._wall_clock.measured(devices))
-            _state_error(trace)
+        add_records(trace, self._read())
         for sentence in self._gathering.notes():
             trace.add_note("intra_kernel", sentence)
 
-    def notes_unread(self) -> Iterator[str]:
-        """For a session that nobody stops: its file has no place for what kernels recorded."""
-        if self._gathering.unread():
-            yield "records from inside kernels are only in traces of sessions that the program stops itself"
+    def leave(self, path: str) -> Iterator[str]:
+        """For a session that nobody stops: what `join` would add, in a file for those who build its trace.
+
+        Says what is missing.
+        """
+        if _is_capturing():
+            yield _CAPTURING
+            return
+        read = self._read()
+        if read.contents:
+            write_kernel_records(path, read)
+        yield from self._gathering.notes()
+
+    def _read(self) -> KernelRecords:
+        contents = self._gathering.finish()
+        devices = sorted({device for _data, _names, device in contents if device != live.HOST})
+        return KernelRecords(contents, self._wall_clock.measured(devices))
 
     def close(self) -> None:
         self._gathering.close()
+
+
+def add_records(trace: Trace, records: KernelRecords) -> None:
+    if records.contents:
+        _native.join_intra_kernel(trace.native, records.contents, records.measured)
+        _state_error(trace)
+
+
+def clocks_of(trace: Trace, whose: str) -> list[dict[str, Any]]:
+    """How the clocks of the devices of this trace and ours are related, for one of several traces."""
+    clocks = trace.metadata.get(CLOCK)
+    if not isinstance(clocks, list):
+        return []
+    return [{"of": whose, **clock} for clock in clocks if isinstance(clock, dict)]
 
 
 class _WallClock:
@@ -69,7 +94,7 @@ class _WallClock:
 
 
 def _state_error(trace: Trace) -> None:
-    clocks: list[dict[str, Any]] = trace.metadata.get(_CLOCK, [])
+    clocks: list[dict[str, Any]] = trace.metadata.get(CLOCK, [])
     for clock in clocks:
         if clock["device"] >= 0 and "error_ns" in clock:
             how = "by its kernels" if clock["source"] == "kernels" else "by a calibration, without kernels"

@@ -128,7 +128,7 @@ class Session:
             raise
         session = cls(number, config, chosen, mask, post_process, exit_path)
         session._cuda = cuda
-        session._inside = _inside_kernels()
+        session._inside = session._inside_kernels()
         if cuda is not None and not starts_paused:
             cuda.resume()
         session.all_threads = all_threads
@@ -242,15 +242,22 @@ class Session:
             begin_ns=self.begin_ns,
         )
 
+    def _inside_kernels(self) -> InsideKernels:
+        from kinetograph.session.inside_kernels import InsideKernels
+
+        return InsideKernels(
+            on_device=self._cuda is not None and not self._cuda.counts,
+            on_host=ActivityType.CPU in self._activities,
+            limit_bytes=self._config.recording.memory_limit_bytes,
+        )
+
     def _join_kernels(self, trace: Trace) -> None:
         """What kernels recorded of themselves. After the window, so that reading it is no part of that."""
         if self._inside is None:
             return
         try:
-            on_device = self._cuda is not None and not self._cuda.counts
-            on_host = ActivityType.CPU in self._activities
             if self.categories & 1 << INTRA_KERNEL:
-                self._inside.join(trace, on_device=on_device, on_host=on_host)
+                self._inside.join(trace)
         except Exception as error:
             trace.add_note("intra_kernel", f"records from inside kernels are missing: {spelled(error)}")
 
@@ -357,8 +364,16 @@ class Session:
         self._look_around()
         for kind, sentence in self._notes():
             _native.tell_note(kind, sentence)
-        for sentence in () if self._inside is None else self._inside.notes_unread():
-            _native.tell_note("intra_kernel", sentence)
+
+    def leave_kernels(self, path: str) -> None:
+        """Likewise, what kernels recorded of themselves, in a file of its own if there is anything."""
+        if self._inside is None:
+            return
+        try:
+            for sentence in self._inside.leave(path):
+                _native.tell_note("intra_kernel", sentence)
+        except Exception as error:
+            _native.tell_note("intra_kernel", f"records from inside kernels are missing: {spelled(error)}")
 
     def _look_around(self) -> None:
         if self._calls is not None:
@@ -418,12 +433,6 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
     if wanted.pm_sampling_metrics:
         use.sample(wanted.pm_sampling_metrics, interval_ns=wanted.pm_sampling_interval_ns)
     return use
-
-
-def _inside_kernels() -> InsideKernels:
-    from kinetograph.session.inside_kernels import InsideKernels
-
-    return InsideKernels()
 
 
 def _missed_annotations() -> Iterator[str]:

@@ -77,6 +77,15 @@ def test_launches_are_compared_one_by_one() -> None:
     assert (row.imbalance, row.tail_ns) == (1.5, 1_000)
 
 
+def test_launches_that_overlap_on_a_track_have_blocks_of_their_own() -> None:
+    # 0   a---       a---          launch 0
+    # 0         b---       b---    launch 1
+    first = [("a", 0, 0, 0, 1_000), ("a", 0, 0, 4_000, 5_000)]
+    second = [("b", 1, 0, 2_000, 3_000), ("b", 1, 0, 6_000, 7_000)]
+    rows = by_name(inside_trace(*first, *second))
+    assert (rows["a"].share, rows["b"].share) == (0.2, 0.2)
+
+
 def test_recording_that_shows_is_warned_of() -> None:
     quiet = task_table(inside_trace(*LAUNCH))
     assert quiet is not None

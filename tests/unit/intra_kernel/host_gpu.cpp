@@ -1,6 +1,7 @@
 // The kernels of `kernels.cu` on the CPU: a GPU with one SM, whose threads run one after the other.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #define KINETOGRAPH_ON_HOST
 #define RECORDS 1
@@ -38,6 +39,9 @@ void store_value(Target to, unsigned sum, unsigned long long value);
 }  // namespace kinetograph
 
 #include "kernels.cu"
+
+static_assert(!std::is_copy_constructible_v<kinetograph::Profiler<true>>);
+static_assert(!std::is_copy_constructible_v<kinetograph::Profiler<false>>);
 
 namespace kinetograph::device {
 

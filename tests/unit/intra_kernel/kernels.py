@@ -12,7 +12,6 @@ def matmul(
     a,
     b,
     c,
-    m,
     n,
     k,
     RECORDS: tl.constexpr,
@@ -20,6 +19,7 @@ def matmul(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
+    """With two records in its loop, around a step; or four, around load and dot, and two at the store."""
     if RECORDS >= 0:
         profiler = Profiler.create(buffer, 0, 1, is_leader=(tid(0) == 0), ENABLE_PROFILING=RECORDS > 0)
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
@@ -34,15 +34,20 @@ def matmul(
         left = tl.load(a)
         right = tl.load(b)
         if RECORDS > 2:
+            profiler = profiler.record(is_start=False, task_type=0)
             profiler = profiler.record(is_start=True, task_type=1)
         total = tl.dot(left, right, total)
         if RECORDS > 2:
             profiler = profiler.record(is_start=False, task_type=1)
-        if RECORDS >= 0:
+        elif RECORDS >= 0:
             profiler = profiler.record(is_start=False, task_type=0)
         a += DEPTH
         b += DEPTH * n
+    if RECORDS > 2:
+        profiler = profiler.record(is_start=True, task_type=2)
     tl.store(c + rows[:, None] * n + columns[None, :], total.to(tl.float16))
+    if RECORDS > 2:
+        profiler = profiler.record(is_start=False, task_type=2)
 
 
 @triton.jit

@@ -3,7 +3,7 @@
 import re
 import subprocess
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -20,6 +20,8 @@ class MachineCode:
     text: str
     registers: int
     shared_bytes: int
+    ptx: str = ""
+    """What the assembler made it of."""
 
     @property
     def instructions(self) -> list[str]:
@@ -68,7 +70,7 @@ def compiled(
     with triton.knobs.compilation.scope():
         triton.knobs.compilation.disable_line_info = True  # which tells where in the source it was
         made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
-    return disassembled(made.asm["cubin"], made.metadata.shared)
+    return replace(disassembled(made.asm["cubin"], made.metadata.shared), ptx=made.asm["ptx"])
 
 
 def disassembled(cubin: bytes, shared_bytes: int = 0, kernel: str = r"\w+") -> MachineCode:

@@ -17,7 +17,7 @@ from kinetograph.cli import main
 from kinetograph.trace import EventKind, Trace, load
 from sample_traces import NOW_NS, parsed_contents
 
-from synthetic import Buffer, Device, inside, kernels_by_launch, stated_error_ns  # isort: skip
+from synthetic import STEP_NS, Buffer, Device, inside, kernels_by_launch, stated_error_ns  # isort: skip
 
 
 def check(device: Device, trace: Trace, launches: int) -> int:
@@ -84,6 +84,21 @@ def test_a_thousand_launches_over_a_minute_are_placed_within_a_microsecond() -> 
     assert clock["source"] == "kernels"
     # It says how the offset changes with the globaltimer.
     assert clock["drift_ppm"] == pytest.approx(12, abs=0.5)
+
+
+@pytest.mark.parametrize("length_ns", [200, 600, 1_500, 2_200, 3_900])
+@pytest.mark.parametrize("with_a_long_one", [False, True])
+def test_kernels_too_short_to_tell_the_rate_of_a_clock_have_that_of_others(
+    length_ns: int, with_a_long_one: bool
+) -> None:
+    device = Device(noise_ns=0)
+    at_ns = device.launch(NOW_NS, 50_000) if with_a_long_one else NOW_NS
+    for number in range(30):
+        at_ns = device.launch(at_ns + 3_000 + number * 7, length_ns)
+    trace = device.join(at_ns)
+    check(device, trace, device.launches)
+    for event in inside(trace)[-8:]:
+        assert event.duration_ns == pytest.approx(length_ns / 2, rel=0.03, abs=STEP_NS)
 
 
 def test_launches_that_are_all_alike_are_matched_from_the_last_one_and_that_is_said() -> None:
@@ -309,6 +324,9 @@ def test_ranks_that_are_merged_keep_their_launches_apart(tmp_path: Path) -> None
         assert abs(event.start_ns - event.args["payload"]) < 1_500
     [load_row, dot_row] = task_times(trace)
     assert (load_row.count, dot_row.count) == (24, 24)
+    clocks = trace.metadata["intra_kernel_clock"]
+    assert [(clock["of"], clock["device"]) for clock in clocks] == [("rank 0", 0), ("rank 1", 0)]
+    assert clocks[1]["offset_ns"] == pytest.approx(-(10**12), abs=2_000)
 
 
 @pytest.mark.slow

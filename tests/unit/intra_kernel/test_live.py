@@ -22,7 +22,7 @@ class HostBuffer:
 
     def __init__(self) -> None:
         self.records = Buffer(64)
-        live.register(self, lambda buffer: (buffer.records.contents()[0], -1), ["load"])
+        live.register(self, lambda buffer: buffer.records.contents()[0], ["load"])
 
     def run_kernel(self, block: int = 0) -> None:
         now_ns = time.time_ns()
@@ -129,14 +129,87 @@ def test_host_buffers_are_for_those_who_record_the_host(buffer: HostBuffer) -> N
     assert not inside(kg.disable_profiler().trace)
 
 
-def test_a_whole_program_that_is_run_is_told_that_its_kernels_are_not_there(tmp_path: Path) -> None:
-    program, trace = tmp_path / "program.py", tmp_path / "trace.json"
-    program.write_text(
-        "from kinetograph.intra_kernel import live\n"
-        "class Buffer: pass\n"
-        "buffer = Buffer()\n"
-        "live.register(buffer, None)\n"
-    )
-    run = [sys.executable, "-m", "kinetograph", "run", "-q", "-o", str(trace), str(program)]
-    subprocess.run(run, check=True, timeout=60)
-    assert any(note.kind == "intra_kernel" for note in kg.load(trace).notes)
+def test_a_buffer_of_a_device_is_read_only_for_those_who_record_devices(buffer: HostBuffer) -> None:
+    on_device = HostBuffer()
+    reads = []
+    live.register(on_device, reads.append, device=0)
+    with kg.profile(activities=["cpu"]) as p:
+        buffer.run_kernel(1)
+        live.keep_contents(on_device)
+    assert blocks(p.trace) == [1]
+    assert not reads
+    with kg.profile(activities=["cpu"]) as p:
+        del on_device
+        gc.collect()
+    assert not any("freed" in note.text for note in p.trace.notes)
+
+
+def test_a_session_that_never_ends_keeps_no_more_than_its_limit(buffer: HostBuffer) -> None:
+    gathering = live.Gathering(limit_bytes=5 * len(buffer.records.contents()[0]))
+    for block in range(8):
+        buffer.run_kernel(block)
+        buffer.reset()
+    buffer.run_kernel(8)
+    kept = [data for data, _names, _device in gathering.finish()]
+    assert len(kept) == 5 + 1
+    assert kept[-1] == buffer.records.contents()[0]
+    [note] = gathering.notes()
+    assert note.startswith("3 times what profiler buffers held")
+
+
+def test_the_limit_of_a_session_is_that_of_its_memory(buffer: HostBuffer) -> None:
+    options = kg.RecordOptions(memory_limit_bytes=64 << 20)
+    kg.enable_profiler(kg.ProfilerConfig(recording=options))
+    [gathering] = live._gatherings
+    kg.disable_profiler()
+    assert gathering._limit_bytes == 64 << 20
+
+
+PROGRAM = """
+import ctypes, struct, time
+from kinetograph.intra_kernel import layout
+from kinetograph.intra_kernel.cuda import alloc_profiler_buffer
+buffer = alloc_profiler_buffer(100, kind="numpy", task_names=["load"])
+now_ns = time.time_ns()
+first = int(buffer.view("uint32")[4])
+words = layout.SEGMENT_MAGIC, 0, 1, 1 << 8, 5, 0, now_ns
+start = 5 + layout.SUM_STEP
+records = start, 0, now_ns, start + layout.SUM_STEP + layout.KIND_END, 100, 0
+struct.pack_into("<IIII IIQ IIQ IIQ", buffer, first * layout.SLOT_BYTES, *words, *records)
+buffer[3] = 1
+"""
+
+
+def run(folder: Path, program: str) -> kg.Trace:
+    (folder / "program.py").write_text(program)
+    trace, sessions = folder / "trace.json", folder / "sessions"
+    sessions.mkdir()
+    command = [sys.executable, "-m", "kinetograph", "run", "-q", "--session-dir", sessions, "-o", trace]
+    subprocess.run([*command, folder / "program.py"], check=True, timeout=60)
+    assert not list(sessions.iterdir())
+    return kg.load(trace)
+
+
+def test_a_whole_program_that_is_run_has_them_in_its_trace(tmp_path: Path) -> None:
+    trace = run(tmp_path, PROGRAM)
+    assert [(event.name, event.duration_ns) for event in inside(trace)] == [("load", 100)]
+    assert not [note for note in trace.notes if note.kind == "intra_kernel"]
+
+
+def test_each_process_of_a_run_has_its_own(tmp_path: Path) -> None:
+    in_child = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', code], check=True)\n"
+    trace = run(tmp_path, f"code = {PROGRAM!r}\n{in_child}exec(code)\n")
+    assert len(inside(trace)) == 2
+    clocks = trace.metadata["intra_kernel_clock"]
+    assert [clock["source"] for clock in clocks] == ["host", "host"]
+    assert {clock["of"] for clock in clocks} == {
+        f"process {process['pid']}" for process in trace.metadata["processes"]
+    }
+
+
+def test_a_buffer_that_cannot_be_read_at_the_end_of_a_run_is_told_of(tmp_path: Path) -> None:
+    broken = "from kinetograph.intra_kernel import live\nclass Buffer: pass\n"
+    trace = run(tmp_path, PROGRAM + broken + "other = Buffer()\nlive.register(other, None)\n")
+    assert len(inside(trace)) == 1
+    [note] = [note for note in trace.notes if note.kind == "intra_kernel"]
+    assert note.text.startswith("a profiler buffer could not be read: TypeError")

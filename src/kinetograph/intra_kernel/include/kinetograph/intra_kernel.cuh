@@ -140,6 +140,9 @@ public:
         at_.leads = is_leader && profiler_buffer != nullptr;
         if (at_.leads) claim(static_cast<char*>(profiler_buffer), group_id % 256 | num_groups % 256 << 8);
     }
+    // Functions take a reference: a copy and its original would write over each other.
+    Profiler(const Profiler&) = delete;
+    Profiler(Profiler&&) = default;
 
     // A row for each warp.
     KINETOGRAPH_INLINE static Profiler per_warp(void* profiler_buffer) {
@@ -264,6 +267,8 @@ template <>
 class Profiler<false> {
 public:
     KINETOGRAPH_INLINE explicit Profiler(void*, unsigned = 0, unsigned = 1, bool = true) {}
+    Profiler(const Profiler&) = delete;
+    Profiler(Profiler&&) = default;
     KINETOGRAPH_INLINE static Profiler per_warp(void*) { return Profiler(nullptr); }
     template <class Payload = None, class After = None>
     KINETOGRAPH_INLINE void record(bool, unsigned, Payload = Payload(), After = After()) {}
