@@ -5,9 +5,8 @@
 namespace kinetograph::intra_kernel {
 
 double RateFinder::ratio(ClockPair from, ClockPair to) {
-    const uint64_t span_ns = to.globaltimer - from.globaltimer;
-    if (to.globaltimer <= from.globaltimer || span_ns < least_span_ns) return 0;
-    return double(to.clock - from.clock) / double(span_ns);
+    if (to.globaltimer <= from.globaltimer) return 0;
+    return ratio(to.clock - from.clock, to.globaltimer - from.globaltimer);
 }
 
 void RateFinder::add(ClockPair pair) {
@@ -17,6 +16,8 @@ void RateFinder::add(ClockPair pair) {
 }
 
 void RateFinder::end() {
+    sum_cycles_ += uint32_t(last_.clock - first_.clock);
+    sum_ns_ += span_ns();
     const double rate = ratio(first_, last_);
     if (rate <= 0 || span_ns() <= best_span_ns_) return;
     best_span_ns_ = span_ns();

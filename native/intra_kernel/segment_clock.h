@@ -23,8 +23,9 @@ public:
     void add(ClockPair pair);
 
     // Of the segment, or, where that is short, of the longest one seen.
-    double rate() const { return span_ns() < long_span_ns ? best_rate_ : ratio(first_, last_); }
-    double best_rate() const { return best_rate_; }
+    double rate() const { return span_ns() < long_span_ns ? best_rate() : ratio(first_, last_); }
+    // Where all are short, their sums tell: steps of the globaltimer that are missed and met cancel out.
+    double best_rate() const { return best_rate_ > 0 ? best_rate_ : ratio(sum_cycles_, sum_ns_); }
     // To be called when a segment is over.
     void end();
 
@@ -34,12 +35,16 @@ private:
     static constexpr uint64_t long_span_ns = 100'000;
     // The clock must not have wrapped, at four GHz.
     static constexpr uint64_t longest_span_ns = 1'000'000'000;
+    static double ratio(uint64_t cycles, uint64_t ns) {
+        return ns < least_span_ns ? 0 : double(cycles) / double(ns);
+    }
     static double ratio(ClockPair from, ClockPair to);
     uint64_t span_ns() const { return last_.globaltimer - first_.globaltimer; }
 
     ClockPair first_{}, last_{};
     uint64_t best_span_ns_ = 0;
     double best_rate_ = 0;
+    uint64_t sum_cycles_ = 0, sum_ns_ = 0;  // of all segments
 };
 
 // Times never run back, and never stray more than `tolerance_ns` from the globaltimer.
