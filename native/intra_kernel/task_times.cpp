@@ -19,6 +19,11 @@ using trace::Trace;
 constexpr int64_t usual_record_ns = 20;
 constexpr int64_t least_record_ns = 4;
 
+// Durations of garbage may be as long as time itself.
+void add(int64_t& sum, int64_t more) {
+    if (__builtin_add_overflow(sum, more, &sum)) sum = INT64_MAX;
+}
+
 // What the arguments of a row say.
 struct Place {
     uint32_t kernel = 0;  // index of the names of kernels
@@ -41,7 +46,7 @@ public:
             if (trace_.category[row] == uint8_t(trace::Category::intra_kernel)) see(row);
         });
         for (const auto& [key, block] : blocks_)
-            kernels_[block.kernel].blocks_ns += block.last_ns - block.first_ns;
+            add(kernels_[block.kernel].blocks_ns, block.last_ns - block.first_ns);
         std::vector<TaskTimes> result;
         for (Task& task : tasks_) result.push_back(times_of(task));
         return result;
@@ -75,10 +80,10 @@ private:
         const int64_t duration_ns = trace_.duration_ns[row];
         kernel.shortest_ns = std::min(kernel.shortest_ns, duration_ns);
         Task& task = task_of(place.kernel, trace_.name[row]);
-        task.total_ns += duration_ns;
+        add(task.total_ns, duration_ns);
         task.durations.push_back(duration_ns);
         OnSm& on_sm = task.on_sms[place.launch << 16 | place.sm];
-        on_sm.total_ns += duration_ns;
+        add(on_sm.total_ns, duration_ns);
         on_sm.last_end_ns = std::max(on_sm.last_end_ns, trace_.end_ns(row));
     }
 
@@ -153,7 +158,7 @@ private:
         for (const auto& [key, on_sm] : task.on_sms) {
             InLaunch& launch = launches[key >> 16];
             launch.most_ns = std::max(launch.most_ns, on_sm.total_ns);
-            launch.total_ns += on_sm.total_ns;
+            add(launch.total_ns, on_sm.total_ns);
             launch.last_end_ns = std::max(launch.last_end_ns, on_sm.last_end_ns);
         }
         double most_ns = 0, mean_ns = 0, idle_ns = 0;

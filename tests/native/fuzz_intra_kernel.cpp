@@ -1,8 +1,12 @@
 // Whatever the bytes are: decoding ends, times run forward on each track, and nothing lasts less than no
 // time.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <span>
+#include <vector>
 
 #include "intra_kernel/decode.h"
 #include "intra_kernel/join.h"
@@ -46,6 +50,13 @@ trace::Trace session() {
     return trace;
 }
 
+// What a calibration may have said of the first device: anything that is a time.
+intra_kernel::MeasuredOffset measured(const uint8_t* data, size_t size) {
+    int64_t words[3] = {};
+    std::memcpy(words, data + (size - std::min(size, sizeof words)), std::min(size, sizeof words));
+    return {words[0] >> 3, words[1] >> 3, std::abs(words[2] >> 3)};
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -55,8 +66,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check_rows(alone);
     for (const int32_t device : {0, -1}) {
         trace::Trace joined = session();
-        intra_kernel::join(joined, {{bytes, {"first"}, device}}, {}, size % 3);
-        require(joined.size() <= 2 + size / 16);
+        std::map<int32_t, std::vector<intra_kernel::MeasuredOffset>> offsets;
+        if (size % 2) offsets[0] = {measured(data, size)};
+        // The same twice, as if two buffers had been passed to each kernel.
+        const intra_kernel::BufferContents contents{bytes, {"first"}, device};
+        intra_kernel::join(joined, {contents, contents}, offsets, size % 3);
+        require(joined.size() <= 2 + 2 * (size / 16));
         check_rows(joined);
         intra_kernel::task_times(joined);
     }

@@ -141,7 +141,7 @@ def _add_kernels(trace: Trace, path: str) -> None:
         return
     try:
         add_records(trace, read_kernel_records(path))
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except Exception as error:  # whatever it is that stands there, the rest of the trace is worth more
         trace.add_note("intra_kernel", f"{os.path.basename(path)} cannot be read: {error}")
 
 

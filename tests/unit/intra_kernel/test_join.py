@@ -101,6 +101,15 @@ def test_kernels_too_short_to_tell_the_rate_of_a_clock_have_that_of_others(
         assert event.duration_ns == pytest.approx(length_ns / 2, rel=0.03, abs=STEP_NS)
 
 
+def test_one_short_launch_tells_the_rate_of_its_clock_by_all_its_blocks() -> None:
+    device = Device(noise_ns=0, blocks=200)
+    device.launch(NOW_NS, 900)
+    alone = Trace(_native.decode_intra_kernel(device.buffer.contents()[0], ["load", "dot"]))
+    for trace in (alone, device.join()):
+        for event in inside(trace):
+            assert event.duration_ns == pytest.approx(450, rel=0.02, abs=11)
+
+
 def test_launches_that_are_all_alike_are_matched_from_the_last_one_and_that_is_said() -> None:
     device = Device()
     for number in range(100):
