@@ -1,0 +1,151 @@
+"""Captures that a client of the program's own records."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from agents import WAITING, Agents, wait_until
+
+
+def test_a_client_of_the_programs_own_is_called_as_kineto_does(agents: Agents) -> None:
+    registering = """
+import sys
+import time
+import kinetograph as kg
+
+class Client:
+    def init(self): self.calls = ["init"]
+    def prepare(self, *options): self.calls.append(("prepare", options))
+    def start(self): self.calls.append("start")
+    def stop(self):
+        self.calls.append("stop")
+        print(self.calls, flush=True)
+    def start_memory_profile(self): pass
+    def stop_memory_profile(self): pass
+    def export_memory_profile(self, path): pass
+
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(registering)
+    assert program.stdout is not None
+    program.stdout.readline()
+    finished = agents.peer(program.pid).captured(duration_ns=1_000_000, with_stack=True)
+    assert (finished["answer"], finished["path"]) == ("finished", None)
+    expected = ["init", ("prepare", (False, False, True, False, False)), "start", "stop"]
+    assert program.stdout.readline().strip() == str(expected)
+
+
+def test_what_a_client_raises_is_the_answer_and_the_process_goes_on(agents: Agents) -> None:
+    failing = """
+import sys
+import time
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def start(self): raise ValueError("not today")
+
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(failing)
+    assert program.stdout is not None
+    program.stdout.readline()
+    failed = agents.peer(program.pid).captured()
+    assert (failed["answer"], failed["reason"]) == ("failed", "ValueError: not today")
+    assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
+
+
+def test_processes_that_a_client_starts_can_be_interrupted(agents: Agents) -> None:
+    starting = """
+import signal, subprocess, sys
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def stop(self):
+        subprocess.run(["grep", "SigBlk", "/proc/self/status"])
+        return super().stop()
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(starting)
+    assert program.stdout is not None
+    program.stdout.readline()
+    assert agents.peer(program.pid).captured(duration_ns=1_000_000)["answer"] == "finished"
+    assert int(program.stdout.readline().split()[1], 16) == 1 << (signal.SIGUSR1 - 1)
+
+
+def test_an_interrupt_that_meets_a_client_is_the_programs(agents: Agents) -> None:
+    interrupted = """
+import time
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def start(self): raise KeyboardInterrupt  # as a signal handler may, in the program's thread
+
+kg.ondemand.register_client(Client())
+try:
+    while True:
+        time.sleep(0.001)
+        kg.step()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.stdin.read()
+"""
+    program = agents.start("import sys" + interrupted)
+    wait_until(lambda: agents.peer(program.pid).asked(b"S")["step"] > 0)
+    failed = agents.peer(program.pid).captured(steps=1)
+    assert failed["answer"] == "failed"
+    assert failed["reason"].endswith("the program was interrupted: KeyboardInterrupt")
+    assert program.stdout is not None
+    assert program.stdout.readline() == "interrupted\n"
+
+
+def test_memory_profiles_are_the_clients_business_and_ours_has_none(agents: Agents) -> None:
+    ours = agents.start(WAITING)
+    refused = agents.peer(ours.pid).captured(memory_profile=True)
+    assert (refused["answer"], refused["reason"].partition(":")[0]) == (
+        "refused",
+        "memory profiles are not available yet",
+    )
+    profiling = f"""
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def start_memory_profile(self): self.calls = ["start"]
+    def stop_memory_profile(self): self.calls.append("stop")
+    def export_memory_profile(self, path): open(path, "w").write(" ".join(self.calls))
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+{WAITING}
+"""
+    program = agents.start(profiling)
+    assert program.stdout is not None
+    program.stdout.readline()
+    finished = agents.peer(program.pid).captured(memory_profile=True, duration_ns=1_000_000)
+    assert Path(finished["path"]).suffix == ".pickle"
+    assert Path(finished["path"]).read_text() == "start stop"
+
+
+def test_what_a_memory_profile_cannot_write_has_failed_and_leaves_nothing(agents: Agents) -> None:
+    failing = f"""
+import kinetograph as kg
+class Client(kg.ondemand.Client):
+    def start_memory_profile(self): pass
+    def stop_memory_profile(self): pass
+    def export_memory_profile(self, path): raise OSError("the disk is full")
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+{WAITING}
+"""
+    program = agents.start(failing)
+    assert program.stdout is not None
+    program.stdout.readline()
+    failed = agents.peer(program.pid).captured(memory_profile=True, output="x.pickle", duration_ns=1_000_000)
+    assert (failed["answer"], failed["reason"]) == ("failed", "OSError: the disk is full")
+    assert not list(agents.captures.iterdir())
