@@ -149,3 +149,65 @@ print("ready", flush=True)
     failed = agents.peer(program.pid).captured(memory_profile=True, output="x.pickle", duration_ns=1_000_000)
     assert (failed["answer"], failed["reason"]) == ("failed", "OSError: the disk is full")
     assert not list(agents.captures.iterdir())
+
+
+# Its start takes as long as somebody wants, and is told of.
+SLOW = """
+import sys, time
+import kinetograph as kg
+
+class Client:
+    def __init__(self): self.calls = []
+    def init(self): pass
+    def prepare(self, *options): pass
+    def start(self):
+        print("starting", flush=True)
+        sys.stdin.readline()
+        self.calls.append("started")
+    def stop(self): self.calls.append("stopped")
+    def start_memory_profile(self): pass
+    def stop_memory_profile(self): pass
+    def export_memory_profile(self, path): pass
+
+client = Client()
+kg.ondemand.register_client(client)
+print("ready", flush=True)
+while "stopped" not in client.calls:
+    time.sleep(0.001)
+    kg.step()
+print(client.calls, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_client_that_starts_while_the_capture_is_cancelled_is_stopped(agents: Agents) -> None:
+    program = agents.start(SLOW)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdout.readline()
+    peer = agents.peer(program.pid)
+    peer.say(b"C", steps=1000)
+    assert program.stdout.readline() == "starting\n"
+    assert agents.peer(program.pid).asked(b"X")["answer"] == "accepted"
+    for _ in range(2):  # the first may be older
+        assert peer.hear_until("progress", "cancelled")["answer"] == "progress"
+    program.stdin.write("go\n")
+    program.stdin.flush()
+    assert peer.hear_until("cancelled", "finished")["answer"] == "cancelled"
+    assert program.stdout.readline() == "['started', 'stopped']\n"
+    assert peer.asked(b"S")["state"] == "idle"
+
+
+def test_the_steps_of_a_program_do_not_wait_for_a_client_that_starts_at_a_time(agents: Agents) -> None:
+    program = agents.start(SLOW)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdout.readline()
+    peer, other = agents.peer(program.pid), agents.peer(program.pid)
+    peer.say(b"C", duration_ns=1_000_000)
+    assert program.stdout.readline() == "starting\n"
+    step = other.asked(b"S")["step"]
+    wait_until(lambda: other.asked(b"S")["step"] > step + 10)
+    program.stdin.write("go\n")
+    program.stdin.flush()
+    assert peer.hear_until("finished", "failed")["answer"] == "finished"

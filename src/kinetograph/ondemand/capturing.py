@@ -52,6 +52,7 @@ class Capture:
         self._lock = threading.RLock()
         self._failure: Exception | None = None
         self._session_file: str | None = None
+        self._is_stopped = False
 
     def run(self, payload: bytes) -> dict[str, object]:
         """Gives the last answer. What the client raises is raised, and then nothing of it is left."""
@@ -74,9 +75,11 @@ class Capture:
 
     def on_step(self, step: int) -> None:
         """In the thread of the program that tells of the step: so the window is one of whole steps."""
+        window = self._window
+        if window is None or not window.counts_steps:  # so a client that is slow holds up no program
+            return
         try:
-            if self._window is not None:
-                self._advance(self._window, step, between_steps=True)
+            self._advance(window, step, between_steps=True)
         except Exception as error:  # the program's step goes on; the thread of the capture raises it
             self._failure = error
         except BaseException as error:  # Ctrl-C, say, which is the program's
@@ -119,13 +122,20 @@ class Capture:
     def _recorded(self, window: Window, path: str) -> dict[str, object]:
         try:
             why = self._follow(window)
+            self._close(window)
             if why & _native.WAKE_CANCELLED or window.begun_ns is None:
                 self._discard()
                 return {"answer": "cancelled", "reason": _reason(why)}
             return _written(self._stopped(why), path, _reason(why))
         except BaseException:
+            self._close(window)
             self._discard()
             raise
+
+    def _close(self, window: Window) -> None:
+        """Nothing begins any more. One that a thread of the program is about to begin has begun by then."""
+        with self._lock:
+            window.is_over = True
 
     def _follow(self, window: Window) -> int:
         """Until the window is over: 0, or until something ends it early: the bits that say what."""
@@ -202,6 +212,7 @@ class Capture:
 
     def _stopped(self, why: int) -> Trace | None:
         _native.set_agent_state("writing")
+        self._is_stopped = True
         trace: Trace | None = call_program(self._client.stop)
         if why and trace is not None:
             trace.add_note("capture", f"it ended before its time: {_reason(why)}")
@@ -210,7 +221,7 @@ class Capture:
     def _discard(self) -> None:
         if isinstance(self._client, Client):
             self._client.discard()
-        elif self._window is not None and self._window.begun_ns is not None and not self._window.is_over:
+        elif self._window is not None and self._window.begun_ns is not None and not self._is_stopped:
             call_program(self._client.stop)
 
     def _answer(self, answer: str, **members: object) -> None:
