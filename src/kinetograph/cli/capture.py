@@ -103,6 +103,7 @@ def capture(**options: Any) -> None:
     access = taken_access(options, hosts)
     choice = _choice(options, slurm_job)
     request = _request(options)
+    _require_common_start(lead_ns, hosts, request)
     if hosts is None or access is None:
         reports = [_captured_here(choice, request, directory, quiet)]
     else:
@@ -134,12 +135,20 @@ def _request(options: dict[str, Any]) -> CaptureRequest:
     return CaptureRequest(**options)
 
 
+def _require_common_start(lead_ns: int | None, hosts: list[Host] | None, request: CaptureRequest) -> None:
+    if lead_ns is not None and (hosts is None or request.starts_at_step or request.ring_dump):
+        raise UsageError(
+            "--start-in is for a time that is common to many hosts", hint="name hosts and a --duration with it"
+        )
+
+
 def _captured_here(choice: dict[str, Any], request: CaptureRequest, directory: str, quiet: bool) -> _Report:
     from kinetograph.cli.progress import progress
     from kinetograph.ondemand.capture import capture as capture_all
 
     found = _chosen(**choice)
     _make(directory)
+    _tell_of_no_steps(found, request, quiet)
     with progress(quiet) as tell:
         return _Report("", capture_all(found, request, directory, tell))
 
@@ -157,12 +166,24 @@ def _captured_there(
     from kinetograph.ondemand.many_hosts import capture_on_hosts
     from kinetograph.ondemand.processes import chosen
 
+    def choose(found: list[AgentProcess]) -> list[AgentProcess]:
+        meant = chosen(found, **choice)
+        _tell_of_no_steps(meant, request, quiet)
+        return meant
+
     _make(directory)
     with progress(quiet) as tell:
-        reports = capture_on_hosts(
-            hosts, lambda found: chosen(found, **choice), request, directory, access, tell, lead_ns
-        )
+        reports = capture_on_hosts(hosts, choose, request, directory, access, tell, lead_ns)
     return [_Report(str(report.host), report.outcomes, report.reason, report.notes) for report in reports]
+
+
+def _tell_of_no_steps(found: list[AgentProcess], request: CaptureRequest, quiet: bool) -> None:
+    """They may never tell of one, and are waited for all the same. PyTorch's steps nobody knows."""
+    from kinetograph.cli.ps import tell_user
+
+    for process in found if request.starts_at_step and not quiet else ():
+        if process.answers and not process.step and process.recorder != "kineto":
+            tell_user(f"process {process.pid} has told of no step yet, and is waited for: kg.step() tells")
 
 
 def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[AgentProcess]:
@@ -215,6 +236,8 @@ def _make(directory: str) -> None:
         raise UsageError(
             f"cannot make {directory}: {error.strerror}", hint="name another directory"
         ) from error
+    if not os.access(directory, os.W_OK | os.X_OK):  # known before anything is recorded
+        raise UsageError(f"cannot write to {directory}", hint="name another directory")
 
 
 def _status(reports: list[_Report]) -> int:
