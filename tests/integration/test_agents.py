@@ -54,9 +54,12 @@ def test_a_program_may_start_its_agent_itself_and_allow_a_directory(agents: Agen
     allowed = agents.root / "allowed"
     allowed.mkdir()
     starting = f"""
+import os
 import kinetograph as kg
-path = kg.start_agent(directories=({str(allowed)!r},))
+os.chdir({str(agents.root)!r})
+path = kg.start_agent(directories=("allowed",))
 assert kg.start_agent() == path
+os.chdir("/")
 {WAITING}
 """
     program = agents.start(starting, KINETOGRAPH_AGENT="0")

@@ -45,7 +45,8 @@ def start(directories: tuple[str, ...] = (), ring_seconds: float | None = None) 
     global _process, _directories, _ring_seconds
     if _process == os.getpid():
         return _native.agent_path()
-    _directories = text_tuple("directories", directories) or _directories
+    # As they are named now: the program may go to another directory.
+    _directories = tuple(map(os.path.abspath, text_tuple("directories", directories))) or _directories
     _ring_seconds = ring_seconds
     path = _begin()
     if _process == 0:
