@@ -211,3 +211,30 @@ def test_the_steps_of_a_program_do_not_wait_for_a_client_that_starts_at_a_time(a
     program.stdin.write("go\n")
     program.stdin.flush()
     assert peer.hear_until("finished", "failed")["answer"] == "finished"
+
+
+def test_a_client_that_prepares_is_not_taken_for_an_idle_one(agents: Agents) -> None:
+    preparing = """
+import sys
+import kinetograph as kg
+
+class Client(kg.ondemand.Client):
+    def prepare(self, *options):
+        print("preparing", flush=True)
+        sys.stdin.readline()
+        super().prepare(*options)
+
+kg.ondemand.register_client(Client())
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    program = agents.start(preparing)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdout.readline()
+    peer = agents.peer(program.pid)
+    peer.say(b"C", duration_ns=1_000_000)
+    assert program.stdout.readline() == "preparing\n"
+    assert agents.peer(program.pid).asked(b"S")["state"] == "preparing"
+    program.stdin.close()
+    assert peer.hear_until("finished", "failed", "cancelled")

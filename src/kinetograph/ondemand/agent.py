@@ -196,6 +196,7 @@ def _on_step() -> None:
 def _on_request(peer: int, request: bytes) -> None:
     """In a native thread, which is gone when this returns."""
     _native.take_capture()
+    _native.set_agent_state("preparing")
     thread = threading.Thread(target=_serve, args=(peer, request), name="kinetograph-capture", daemon=True)
     try:
         thread.start()
