@@ -241,9 +241,14 @@ def test_where_python_can_a_process_is_given_an_agent(agents: Agents) -> None:
 
 
 def test_why_a_process_can_be_given_no_agent_is_told(agents: Agents) -> None:
-    done = remotely(agents, before="sys.modules['kinetograph'] = None")
+    failing = """
+import types
+def start_agent(): raise ModuleNotFoundError("caf\\u00e9 \\udcff")  # of a name that is no text
+sys.modules["kinetograph"] = types.SimpleNamespace(start_agent=start_agent)
+"""
+    done = remotely(agents, before=failing)
     assert done.returncode == 1
-    assert "could start no agent: ModuleNotFoundError: " in done.stderr
+    assert "could start no agent: ModuleNotFoundError: caf\u00e9 ?" in done.stderr
     assert "is kinetograph installed for its Python?" in done.stderr
 
 
