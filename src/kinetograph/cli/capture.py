@@ -98,10 +98,9 @@ def capture(**options: Any) -> None:
       kinetograph capture --slurm 815 -o traces && kinetograph merge traces -o job.pftrace
     """
     quiet, directory, lead_ns = (options.pop(name) for name in ("quiet", "directory", "lead_ns"))
-    slurm_job = options["slurm"]
-    hosts = taken_hosts(options)
+    hosts, jobs = taken_hosts(options)
     access = taken_access(options, hosts)
-    choice = _choice(options, slurm_job)
+    choice = _choice(options, jobs)
     request = _request(options)
     _require_common_start(lead_ns, hosts, request)
     if hosts is None or access is None:
@@ -115,11 +114,11 @@ def capture(**options: Any) -> None:
         sys.exit(status)
 
 
-def _choice(options: dict[str, Any], slurm_job: str | None) -> dict[str, Any]:
+def _choice(options: dict[str, Any], jobs: tuple[str, ...]) -> dict[str, Any]:
     """What processes have to fit; a job of Slurm means its own."""
-    choice = {name: options.pop(name) for name in ("pids", "name", "job")}
-    choice["job"] = choice["job"] or slurm_job
-    if not options.pop("all_processes") and not choice["pids"] and not choice["name"] and not choice["job"]:
+    job = options.pop("job")
+    choice = {"jobs": (job,) if job else jobs, **{name: options.pop(name) for name in ("pids", "name")}}
+    if not options.pop("all_processes") and not any(choice.values()):
         raise UsageError(
             "which processes?", hint="--pid, --name, --job or --all; `kinetograph ps` lists them"
         )
@@ -186,7 +185,7 @@ def _tell_of_no_steps(found: list[AgentProcess], request: CaptureRequest, quiet:
             tell_user(f"process {process.pid} has told of no step yet, and is waited for: kg.step() tells")
 
 
-def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[AgentProcess]:
+def _chosen(pids: tuple[int, ...], name: str | None, jobs: tuple[str, ...]) -> list[AgentProcess]:
     from kinetograph.cli.ps import tell_user
     from kinetograph.ondemand.processes import chosen, processes
 
@@ -196,7 +195,7 @@ def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[Ag
         _give_agent(pid)
     if missing:
         everybody = processes(tell_user)
-    found = chosen(everybody, pids=pids, name=name, job=job)
+    found = chosen(everybody, pids=pids, name=name, jobs=jobs)
     if not found:
         raise NotAvailable(
             "no process with an agent is meant by that", hint="`kinetograph ps` lists those that have one"

@@ -91,7 +91,7 @@ def chosen(
     *,
     pids: tuple[int, ...] = (),
     name: str | None = None,
-    job: str | None = None,
+    jobs: tuple[str, ...] = (),
 ) -> list[AgentProcess]:
     """Those that fit everything that is given. `name` is a pattern for a part of the command: * and ?."""
     pattern = None if name is None else f"*{name.replace('[', '[[]')}*"
@@ -100,7 +100,7 @@ def chosen(
         for process in found
         if (not pids or process.pid in pids)
         and (pattern is None or fnmatch.fnmatch(process.command, pattern))
-        and (job is None or process.job == job)
+        and (not jobs or process.job in jobs)
     ]
 
 
