@@ -130,14 +130,16 @@ def _request(options: dict[str, Any]) -> CaptureRequest:
 
     if options.pop("cuda"):
         options["activities"] = options["activities"] or "cpu,cuda"
-    options["activities"] = tuple((options["activities"] or "cpu").upper().split(","))
+    names = (options["activities"] or "cpu").upper().split(",")
+    options["activities"] = tuple(name.strip() for name in names)
     return CaptureRequest(**options)
 
 
 def _require_common_start(lead_ns: int | None, hosts: list[Host] | None, request: CaptureRequest) -> None:
     if lead_ns is not None and (hosts is None or request.starts_at_step or request.ring_dump):
         raise UsageError(
-            "--start-in is for a time that is common to many hosts", hint="name hosts and a --duration with it"
+            "--start-in is for a time that is common to many hosts",
+            hint="name hosts and a --duration",
         )
 
 
@@ -180,7 +182,8 @@ def _tell_of_no_steps(found: list[AgentProcess], request: CaptureRequest, quiet:
     """They may never tell of one, and are waited for all the same. PyTorch's steps nobody knows."""
     from kinetograph.cli.ps import tell_user
 
-    for process in found if request.starts_at_step and not quiet else ():
+    waits = request.starts_at_step and not request.ring_dump
+    for process in found if waits and not quiet else ():
         if process.answers and not process.step and process.recorder != "kineto":
             tell_user(f"process {process.pid} has told of no step yet, and is waited for: kg.step() tells")
 

@@ -30,7 +30,7 @@ class Acceptor:
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         for family, name in dict.fromkeys((family, name) for family, _, _, _, name in found):
-            listener = socket.create_server(name, family=family, backlog=100)  # type: ignore[arg-type]
+            listener = socket.create_server(name, family=family, backlog=100)
             listener.setblocking(False)
             self._listeners.append(listener)
             self._accepting.append(asyncio.create_task(self._accept(listener)))

@@ -106,7 +106,8 @@ def _unusable(where: str, error: OSError | UnicodeError) -> UsageError:
 
 def _reason(error: OSError) -> str | None:
     """Of the system; Python has words of its own for it, which say less. Names that are unknown have none."""
-    return os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror
 
 
 def _notice_when_gone(connection: socket.socket) -> None:
