@@ -1,4 +1,4 @@
-"""Processes that end or fork while somebody looks into them."""
+"""Processes that end, fork or get signals while somebody looks into them."""
 
 from __future__ import annotations
 
@@ -128,3 +128,31 @@ sys.stdin.read()
     assert program.stdout.readline() == "forked\n"
     assert agents.peer(program.pid).asked(b"S")["state"] == "idle"
     assert len(list(agents.sockets.iterdir())) == 1
+
+
+def test_signals_in_the_middle_reach_the_program_and_end_no_capture(agents: Agents) -> None:
+    interrupted = """
+import signal, threading, time
+import kinetograph as kg
+
+def on_signal(number, frame):
+    assert threading.current_thread() is threading.main_thread()
+    with kg.scope("handled"):
+        kg.step()
+
+signal.signal(signal.SIGALRM, on_signal)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+while True:
+    with kg.scope("work"):
+        time.sleep(0.01)
+    kg.step()
+"""
+    program = agents.start(interrupted)
+    peer = agents.peer(program.pid)
+    for members in ({"duration_ns": 100_000_000, "with_stack": True}, {"steps": 50}):
+        finished = peer.captured(**members)
+        assert finished["answer"] == "finished", finished
+        names = [event.name for event in kg.load(finished["path"]).events]
+        assert "work" in names
+        assert names.count("handled") > 10
+    assert program.poll() is None
