@@ -318,6 +318,9 @@ def test_a_daemon_says_where_it_cannot_listen(agents: Agents) -> None:
         assert done.returncode == 1
         assert done.stderr.startswith("kinetograph: cannot ")
         assert "/nonexistent/there" in done.stderr
+    too_long = agents.root / ("long" * 30)
+    too_long.mkdir()
+    assert "path too long" in agents.command("daemon", "--port", 0, "--kineto-directory", too_long).stderr
 
 
 def test_a_program_that_cannot_be_listed_is_told_of_and_answered_all_the_same(agents: Agents) -> None:
