@@ -154,6 +154,25 @@ sys.stdin.readline()
     assert peer.hear_until("finished", "failed")["answer"] == "finished"
 
 
+def test_who_withdraws_need_not_wait_for_a_program_that_holds_the_gil(agents: Agents) -> None:
+    holding = """
+import ctypes, sys
+sys.stdin.readline()
+print("let go", ctypes.PyDLL(None).poll(0, 0, 60_000), flush=True)  # with the GIL
+"""
+    program = agents.start(holding)
+    assert program.stdin is not None
+    program.stdin.write("go\n")
+    program.stdin.flush()
+    wait_until(lambda: "poll" in Path(f"/proc/{program.pid}/wchan").read_text())
+    peer = agents.peer(program.pid)
+    peer.say(b"C", duration_ns=1_000_000)
+    peer.say(b"X")
+    assert peer.hear_until("cancelled", "finished")["answer"] == "cancelled"
+    assert agents.peer(program.pid).asked(b"S")["state"] == "waiting for the interpreter"
+    assert not agents.captures.exists()
+
+
 def _is_in_usleep(pid: int) -> bool:
     return "nanosleep" in Path(f"/proc/{pid}/wchan").read_text()
 
@@ -167,6 +186,24 @@ def test_what_nobody_fetched_is_removed_when_it_is_old(agents: Agents) -> None:
     wait_until(lambda: not first.exists())
     assert second.exists()
     assert third.exists()
+
+
+def test_what_a_dead_process_of_the_same_pid_has_left_is_not_taken_for_ones_own(agents: Agents) -> None:
+    recording = """
+import kinetograph as kg
+from kinetograph.session.config import RecordOptions
+kg.enable_profiler(kg.ProfilerConfig(recording=RecordOptions(crash_safe=True)), ["cpu"])  # the one mapped file
+print("ready", flush=True)
+"""
+    program = agents.start(recording + WAITING)
+    assert program.stdout is not None
+    program.stdout.readline()
+    peer = agents.peer(program.pid)
+    os.unlink(peer.captured(duration_ns=1_000_000)["path"])  # and so there is a directory
+    (agents.captures / f"{program.pid}-left.kgsession").touch()
+    peer.say(b"C", duration_ns=1_000_000)
+    assert peer.hear_until("started")["session_file"] is None
+    assert peer.hear_until("finished")
 
 
 def test_nobody_can_take_the_name_of_a_trace_that_is_being_recorded(agents: Agents) -> None:
