@@ -195,7 +195,9 @@ def _on_step() -> None:
 
 def _on_request(peer: int, request: bytes) -> None:
     """In a native thread, which is gone when this returns."""
-    _native.take_capture()
+    if not _native.take_capture():  # it was withdrawn while the program had the interpreter for itself
+        _native.end_capture(to_json({"answer": "cancelled", "reason": "cancelled"}))
+        return
     _native.set_agent_state("preparing")
     thread = threading.Thread(target=_serve, args=(peer, request), name="kinetograph-capture", daemon=True)
     try:

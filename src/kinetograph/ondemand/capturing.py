@@ -171,8 +171,10 @@ class Capture:
 
     def _warm_up(self, window: Window) -> None:
         if isinstance(self._client, Client):
+            before = _session_files()
             self._client.warm_up()
-            self._session_file = _session_file()
+            # Those of before are of dead processes, which had this pid.
+            self._session_file = next(iter(_session_files() - before), None)
         window.is_warm = True
 
     def _advance(self, window: Window, step: int, *, between_steps: bool) -> None:
@@ -259,11 +261,11 @@ def _reason(why: int) -> str:
     return "whoever asked was gone" if why & _native.WAKE_PEER_GONE else ""
 
 
-def _session_file() -> str | None:
-    """The mapped file that this process records to, if it lies where captures put theirs."""
+def _session_files() -> set[str]:
+    """Mapped files where captures put theirs, of processes that have, or had, the pid of this one."""
     directory = captures_directory()
     own = f"{os.getpid()}-"
-    files = [
+    names = (
         name for name in os.listdir(directory) if name.startswith(own) and name.endswith(_SESSION_SUFFIX)
-    ]
-    return os.path.join(directory, max(files)) if files else None
+    )
+    return {os.path.join(directory, name) for name in names}
