@@ -192,7 +192,8 @@ def test_what_a_dead_process_of_the_same_pid_has_left_is_not_taken_for_ones_own(
     recording = """
 import kinetograph as kg
 from kinetograph.session.config import RecordOptions
-kg.enable_profiler(kg.ProfilerConfig(recording=RecordOptions(crash_safe=True)), ["cpu"])  # the one mapped file
+# The one mapped file that a process has.
+kg.enable_profiler(kg.ProfilerConfig(recording=RecordOptions(crash_safe=True)), ["cpu"])
 print("ready", flush=True)
 """
     program = agents.start(recording + WAITING)
