@@ -18,6 +18,7 @@ from typing import Any
 
 PATIENCE_SECONDS = 60
 
+WAITING = "import sys; sys.stdin.read()"
 STEPPING = """
 import time
 import kinetograph as kg

@@ -137,7 +137,7 @@ def command_page() -> str:
     context = whole_command()
     for name in command.list_commands(context):
         parts.append(f"## kinetograph {name}\n")
-        parts.append(help_text(command.get_command(context, name), f"kinetograph {name}"))
+        parts.append(help_text(command.get_command(context, name), name))
     return "\n".join(parts)
 
 

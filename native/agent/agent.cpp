@@ -35,6 +35,10 @@ constexpr std::string_view ending = R"({"answer":"refused","reason":"the process
 constexpr std::string_view idle = R"({"answer":"refused","reason":"nothing is being captured"})";
 constexpr std::string_view too_long = R"({"answer":"failed","reason":"the answer is too long to be sent"})";
 constexpr std::string_view cancelling = R"({"answer":"accepted"})";
+constexpr std::string_view cancelled = R"({"answer":"cancelled","reason":"cancelled"})";
+
+// Of a capture that nobody has taken when it was cancelled: it may be long until somebody does.
+constexpr uint64_t answered_peer = UINT64_MAX;
 
 int to_poll_ms(Agent::Clock::time_point deadline, Agent::Clock::time_point now) {
     if (deadline == Agent::Clock::time_point::max()) return -1;
@@ -286,6 +290,9 @@ void Agent::handle_capture(uint64_t id, const std::string& request) {
 void Agent::handle_cancel(uint64_t id) {
     if (capturing_peer_) wake_capture(wake_cancelled);
     send(id, capturing_peer_ ? cancelling : idle);
+    if (!capturing_peer_ || is_taken_) return;
+    send(capturing_peer_, cancelled);
+    capturing_peer_ = answered_peer;
 }
 
 std::string Agent::status() const {
@@ -360,9 +367,10 @@ bool Agent::answer(uint64_t peer, std::string_view json) {
     return json.size() <= most_payload_bytes && waker_.is_intact() && send(peer, json);
 }
 
-void Agent::take_capture() {
+bool Agent::take_capture() {
     std::lock_guard lock(mutex_);
     is_taken_ = true;
+    return (wakes_ & (wake_cancelled | wake_peer_gone)) == 0;
 }
 
 uint32_t Agent::wait(std::chrono::nanoseconds most) {

@@ -55,7 +55,8 @@ public:
 
     // For whoever makes the capture. False if the peer is gone, or the answer longer than a frame.
     bool answer(uint64_t peer, std::string_view json);
-    void take_capture();
+    // False if nobody wants it any more; it has to be ended all the same.
+    bool take_capture();
     uint32_t wait(std::chrono::nanoseconds most);
     void poke();
     // With its last answer, so that whoever hears it can ask for another capture at once. One that is longer
@@ -140,7 +141,7 @@ private:
     Clock::time_point state_since_{};
     int64_t step_ = 0;
 
-    uint64_t capturing_peer_ = 0;  // 0: nobody
+    uint64_t capturing_peer_ = 0;  // 0: nobody; `answered_peer`: one that has had its last answer
     bool is_taken_ = false;
     uint32_t wakes_ = 0;
     Clock::time_point tell_next_{};

@@ -79,7 +79,8 @@ std::pair<uint32_t, int64_t> resume_in_capture(int64_t wait_ns, uint64_t session
     return without_gil([&](Agent& agent) -> std::pair<uint32_t, int64_t> {
         const auto begin = Agent::Clock::now() + nanoseconds(wait_ns);
         const auto awake = begin - most_wake_latency;
-        uint32_t why = 0;
+        // Where it is due at once, too: whoever asked may be gone by now.
+        uint32_t why = agent.wait(nanoseconds(0)) & ~uint32_t(agent::wake_poked);
         while (why == 0 && Agent::Clock::now() < awake)
             why = agent.wait(awake - Agent::Clock::now()) & ~uint32_t(agent::wake_poked);
         if (why != 0 || !record::Recorder::instance().resume(session)) return {why, 0};
@@ -107,7 +108,7 @@ void bind_agent(nb::module_& module) {
         "agent_answer",
         [](uint64_t peer, std::string_view json) { return Agent::instance().answer(peer, json); }, "peer"_a,
         "json"_a);
-    module.def("take_capture", [] { Agent::instance().take_capture(); });
+    module.def("take_capture", [] { return Agent::instance().take_capture(); });
     module.def(
         "wait_in_capture",
         [](int64_t most_ns) {

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 import kinetograph as kg
-from agents import PATIENCE_SECONDS, STEPPING, Agents, wait_until
+from agents import PATIENCE_SECONDS, STEPPING, WAITING, Agents, wait_until
 
 ENDINGS = {
     "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -126,6 +126,21 @@ def test_an_interrupted_capture_is_withdrawn(agents: Agents, tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
+def test_who_waits_for_steps_of_a_program_that_tells_of_none_is_told(agents: Agents, tmp_path: Path) -> None:
+    program = agents.start(WAITING)
+    capturing = subprocess.Popen(
+        agents.command_line("capture", "--pid", program.pid, "--steps", "3", "-o", tmp_path),
+        env=agents.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert capturing.stderr is not None
+    assert f"process {program.pid} has told of no step yet" in capturing.stderr.readline()
+    wait_until(lambda: _state(agents, program.pid) == "waiting")
+    capturing.send_signal(signal.SIGINT)
+    capturing.communicate()
+
+
 def test_one_that_fails_does_not_keep_the_others_from_theirs(agents: Agents, tmp_path: Path) -> None:
     failing = """
 import kinetograph as kg
@@ -226,9 +241,14 @@ def test_where_python_can_a_process_is_given_an_agent(agents: Agents) -> None:
 
 
 def test_why_a_process_can_be_given_no_agent_is_told(agents: Agents) -> None:
-    done = remotely(agents, before="sys.modules['kinetograph'] = None")
+    failing = """
+import types
+def start_agent(): raise ModuleNotFoundError("caf\\u00e9 \\udcff")  # of a name that is no text
+sys.modules["kinetograph"] = types.SimpleNamespace(start_agent=start_agent)
+"""
+    done = remotely(agents, before=failing)
     assert done.returncode == 1
-    assert "could start no agent: ModuleNotFoundError: " in done.stderr
+    assert "could start no agent: ModuleNotFoundError: caf\u00e9 ?" in done.stderr
     assert "is kinetograph installed for its Python?" in done.stderr
 
 

@@ -190,6 +190,19 @@ def test_a_client_of_dynolog_triggers_processes_with_an_agent_too(daemon: Daemon
     wait_until(lambda: {path.name.replace(path.stem[2:], "{0}") for path in captures.iterdir()} == left)
 
 
+def test_what_keeps_a_client_of_dynolog_from_its_trace_is_told(daemon: Daemon) -> None:
+    program = daemon.agents.start(STEPPING)
+    daemon.agents.captures.parent.chmod(0o755)  # and so it is no directory of ours any more
+    config = f"ACTIVITIES_LOG_FILE={daemon.agents.root}/x.json\n"
+    answer = daemon.call("setKinetOnDemandRequest", config=config, pids=[])
+    assert answer is not None
+    assert answer["activityProfilersTriggered"] == [program.pid]
+    assert daemon.process.stderr is not None
+    told = daemon.process.stderr.readline()
+    assert f"process {program.pid} gave no trace to a client of dynolog" in told
+    assert "no directory that only this user can enter" in told
+
+
 def test_clients_of_dynolog_ask_for_no_more_than_they_may(daemon: Daemon) -> None:
     """Not over a file, nor twice at once, nor more than they said; and an end of the daemon ends it."""
     one, two = daemon.agents.start(STEPPING), daemon.agents.start(STEPPING)
@@ -305,6 +318,9 @@ def test_a_daemon_says_where_it_cannot_listen(agents: Agents) -> None:
         assert done.returncode == 1
         assert done.stderr.startswith("kinetograph: cannot ")
         assert "/nonexistent/there" in done.stderr
+    too_long = agents.root / ("long" * 30)
+    too_long.mkdir()
+    assert "path too long" in agents.command("daemon", "--port", 0, "--kineto-directory", too_long).stderr
 
 
 def test_a_program_that_cannot_be_listed_is_told_of_and_answered_all_the_same(agents: Agents) -> None:

@@ -219,6 +219,22 @@ def test_with_tls_a_visitor_shows_a_certificate(agents: Agents, certificates: Pa
         assert capture(daemon, tmp_path / "b").returncode == 1
 
 
+def test_handshakes_that_never_end_take_no_more_places_than_there_are(
+    agents: Agents, certificates: Path, tmp_path: Path
+) -> None:
+    own = ("--tls-certificate", certificates / "daemon.pem", "--tls-key", certificates / "daemon.key")
+    with own_daemon(agents, *own) as daemon:
+        process = psutil.Process(daemon.process.pid)
+        before = process.num_fds()
+        strangers = [daemon.connection() for _ in range(100)]
+        # Who is let go hears of it; each of the others has a descriptor of the daemon's.
+        seen = agents.command("ps", "--hosts", daemon.host, "--tls-ca", certificates / "authority.pem")
+        assert seen.returncode == 0, seen.stderr
+        assert process.num_fds() <= before + 64
+        for stranger in strangers:
+            stranger.close()
+
+
 # Those who mean no good
 
 GARBAGE = {

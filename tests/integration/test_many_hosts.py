@@ -219,12 +219,12 @@ def test_an_interrupted_capture_is_withdrawn_everywhere(cluster: Cluster, tmp_pa
 
 def test_a_job_of_slurm_is_captured_where_it_runs(tmp_path: Path) -> None:
     with own_agents() as agents, own_daemon(agents) as daemon:
-        of_job, _other = agents.start(STEPPING, SLURM_JOB_ID="815"), agents.start(STEPPING)
-        for name, said in (("squeue", "nodes[1]"), ("scontrol", daemon.host)):
+        of_job, _other = agents.start(STEPPING, SLURM_JOB_ID="816"), agents.start(STEPPING)
+        for name, said in (("squeue", "816 nodes[1]"), ("scontrol", daemon.host)):
             (agents.root / name).write_text(f"#!/bin/sh\necho '{said}'\n")
             (agents.root / name).chmod(0o755)
         done = subprocess.run(
-            agents.command_line("capture", "--slurm", 815, "--duration", "1ms", "-q", "-o", tmp_path),
+            agents.command_line("capture", "--slurm", "815_3", "--duration", "1ms", "-q", "-o", tmp_path),
             env=agents.environment | {"PATH": f"{agents.root}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,

@@ -294,6 +294,32 @@ TEST(what_ends_a_capture_early_wakes_it) {
     CHECK(contains(Peer(agent.path).asked(Kind::cancel), "nothing is being captured"));
 }
 
+TEST(one_that_nobody_has_taken_yet_is_cancelled_at_once_and_not_begun) {
+    Running agent;
+    asking_peer = 0;
+    Peer peer(agent.path);
+    peer.say(framed(Kind::capture, "{}"));
+    wait_for_request();
+    CHECK(contains(Peer(agent.path).asked(Kind::cancel), "accepted"));
+    CHECK(contains(peer.hear(), "cancelled"));
+    CHECK(contains(peer.asked(Kind::capture, "{}"), "another capture is running"));
+    CHECK(!Agent::instance().take_capture());
+    Agent::instance().end_capture(R"({"answer":"told already"})");
+    CHECK(contains(peer.asked(Kind::status), "idle"));
+}
+
+TEST(one_that_nobody_has_taken_when_its_peer_goes_is_not_begun) {
+    Running agent;
+    asking_peer = 0;
+    Peer peer(agent.path);
+    peer.say(framed(Kind::capture, "{}"));
+    wait_for_request();
+    peer.hang_up();
+    CHECK(Agent::instance().wait(60s) == wake_peer_gone);
+    CHECK(!Agent::instance().take_capture());
+    Agent::instance().end_capture("{}");
+}
+
 TEST(at_the_end_of_the_process_a_capture_is_waited_for_and_none_begins) {
     Running agent;
     Peer peer(agent.path);

@@ -98,11 +98,11 @@ def capture(**options: Any) -> None:
       kinetograph capture --slurm 815 -o traces && kinetograph merge traces -o job.pftrace
     """
     quiet, directory, lead_ns = (options.pop(name) for name in ("quiet", "directory", "lead_ns"))
-    slurm_job = options["slurm"]
-    hosts = taken_hosts(options)
+    hosts, jobs = taken_hosts(options)
     access = taken_access(options, hosts)
-    choice = _choice(options, slurm_job)
+    choice = _choice(options, jobs)
     request = _request(options)
+    _require_common_start(lead_ns, hosts, request)
     if hosts is None or access is None:
         reports = [_captured_here(choice, request, directory, quiet)]
     else:
@@ -114,11 +114,11 @@ def capture(**options: Any) -> None:
         sys.exit(status)
 
 
-def _choice(options: dict[str, Any], slurm_job: str | None) -> dict[str, Any]:
+def _choice(options: dict[str, Any], jobs: tuple[str, ...]) -> dict[str, Any]:
     """What processes have to fit; a job of Slurm means its own."""
-    choice = {name: options.pop(name) for name in ("pids", "name", "job")}
-    choice["job"] = choice["job"] or slurm_job
-    if not options.pop("all_processes") and not choice["pids"] and not choice["name"] and not choice["job"]:
+    job = options.pop("job")
+    choice = {"jobs": (job,) if job else jobs, **{name: options.pop(name) for name in ("pids", "name")}}
+    if not options.pop("all_processes") and not any(choice.values()):
         raise UsageError(
             "which processes?", hint="--pid, --name, --job or --all; `kinetograph ps` lists them"
         )
@@ -130,8 +130,17 @@ def _request(options: dict[str, Any]) -> CaptureRequest:
 
     if options.pop("cuda"):
         options["activities"] = options["activities"] or "cpu,cuda"
-    options["activities"] = tuple((options["activities"] or "cpu").upper().split(","))
+    names = (options["activities"] or "cpu").upper().split(",")
+    options["activities"] = tuple(name.strip() for name in names)
     return CaptureRequest(**options)
+
+
+def _require_common_start(lead_ns: int | None, hosts: list[Host] | None, request: CaptureRequest) -> None:
+    if lead_ns is not None and (hosts is None or request.starts_at_step or request.ring_dump):
+        raise UsageError(
+            "--start-in is for a time that is common to many hosts",
+            hint="name hosts and a --duration",
+        )
 
 
 def _captured_here(choice: dict[str, Any], request: CaptureRequest, directory: str, quiet: bool) -> _Report:
@@ -140,6 +149,7 @@ def _captured_here(choice: dict[str, Any], request: CaptureRequest, directory: s
 
     found = _chosen(**choice)
     _make(directory)
+    _tell_of_no_steps(found, request, quiet)
     with progress(quiet) as tell:
         return _Report("", capture_all(found, request, directory, tell))
 
@@ -157,15 +167,28 @@ def _captured_there(
     from kinetograph.ondemand.many_hosts import capture_on_hosts
     from kinetograph.ondemand.processes import chosen
 
+    def choose(found: list[AgentProcess]) -> list[AgentProcess]:
+        meant = chosen(found, **choice)
+        _tell_of_no_steps(meant, request, quiet)
+        return meant
+
     _make(directory)
     with progress(quiet) as tell:
-        reports = capture_on_hosts(
-            hosts, lambda found: chosen(found, **choice), request, directory, access, tell, lead_ns
-        )
+        reports = capture_on_hosts(hosts, choose, request, directory, access, tell, lead_ns)
     return [_Report(str(report.host), report.outcomes, report.reason, report.notes) for report in reports]
 
 
-def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[AgentProcess]:
+def _tell_of_no_steps(found: list[AgentProcess], request: CaptureRequest, quiet: bool) -> None:
+    """They may never tell of one, and are waited for all the same. PyTorch's steps nobody knows."""
+    from kinetograph.cli.ps import tell_user
+
+    waits = request.starts_at_step and not request.ring_dump
+    for process in found if waits and not quiet else ():
+        if process.answers and not process.step and process.recorder != "kineto":
+            tell_user(f"process {process.pid} has told of no step yet, and is waited for: kg.step() tells")
+
+
+def _chosen(pids: tuple[int, ...], name: str | None, jobs: tuple[str, ...]) -> list[AgentProcess]:
     from kinetograph.cli.ps import tell_user
     from kinetograph.ondemand.processes import chosen, processes
 
@@ -175,7 +198,7 @@ def _chosen(pids: tuple[int, ...], name: str | None, job: str | None) -> list[Ag
         _give_agent(pid)
     if missing:
         everybody = processes(tell_user)
-    found = chosen(everybody, pids=pids, name=name, job=job)
+    found = chosen(everybody, pids=pids, name=name, jobs=jobs)
     if not found:
         raise NotAvailable(
             "no process with an agent is meant by that", hint="`kinetograph ps` lists those that have one"
@@ -215,6 +238,8 @@ def _make(directory: str) -> None:
         raise UsageError(
             f"cannot make {directory}: {error.strerror}", hint="name another directory"
         ) from error
+    if not os.access(directory, os.W_OK | os.X_OK):  # known before anything is recorded
+        raise UsageError(f"cannot write to {directory}", hint="name another directory")
 
 
 def _status(reports: list[_Report]) -> int:

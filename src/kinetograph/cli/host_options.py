@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kinetograph.ondemand.hosts import Host
     from kinetograph.ondemand.visitor import Access
 
-__all__ = ["host_options", "taken_access", "taken_hosts"]
+__all__ = ["Hosts", "host_options", "taken_access", "taken_hosts"]
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
@@ -42,19 +42,26 @@ def host_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def taken_hosts(options: dict[str, Any]) -> list[Host] | None:
-    """The hosts that the options name, which are then gone; None: this one, without a daemon."""
-    from kinetograph.ondemand.hosts import hosts_in_file, hosts_named, hosts_of_slurm_job
+class Hosts(NamedTuple):
+    """Those that are meant; None: this one, without a daemon. And the ids of the job that is meant there."""
+
+    hosts: list[Host] | None = None
+    jobs: tuple[str, ...] = ()
+
+
+def taken_hosts(options: dict[str, Any]) -> Hosts:
+    """The hosts that the options name, which are then gone."""
+    from kinetograph.ondemand.hosts import hosts_in_file, hosts_named, slurm_job
 
     port = options.pop("port")
     named, file, job = (options.pop(name) for name in ("hosts", "hosts_file", "slurm"))
     if sum(choice is not None for choice in (named, file, job)) > 1:
         raise UsageError("--hosts, --hosts-file and --slurm exclude each other", hint="give one of them")
     if named is not None:
-        return hosts_named(named.split(","), port)
+        return Hosts(hosts_named(named.split(","), port))
     if file is not None:
-        return hosts_in_file(file, port)
-    return None if job is None else hosts_of_slurm_job(job, port)
+        return Hosts(hosts_in_file(file, port))
+    return Hosts() if job is None else Hosts(*slurm_job(job, port))
 
 
 def taken_access(options: dict[str, Any], hosts: list[Host] | None) -> Access | None:

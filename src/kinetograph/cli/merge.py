@@ -24,9 +24,9 @@ __all__ = ["merge"]
 def merge(sources: tuple[str, ...], output: str, memory_limit: int) -> None:
     """Make one trace of several: of trace files, and of all trace files and session files in a DIR.
 
-    Times are those of the wall clock of each host. Processes of several hosts that have the same pid get pids
-    of their own, and the label of each process says which rank or file it comes from. What stands once in a
-    file, such as distributedInfo, is that of the lowest rank; "merged" lists all.
+    Times are those of the wall clock of each host. Processes of several hosts or ranks that have the same pid
+    get pids of their own, and the label of each process says which rank or file it comes from. What stands
+    once in a file, such as distributedInfo, is that of the lowest rank; "merged" lists all.
 
     \b
     Examples:

@@ -39,8 +39,7 @@ def ps(as_json: bool, **options: Any) -> None:
     """
     from kinetograph.ondemand.processes import chosen, processes
 
-    job = options["slurm"]
-    hosts = taken_hosts(options)
+    hosts, jobs = taken_hosts(options)
     access = taken_access(options, hosts)
     if hosts is None or access is None:
         _print(processes(tell_user), as_json, with_hosts=False)
@@ -51,7 +50,7 @@ def ps(as_json: bool, **options: Any) -> None:
     found = [process for report in reports for process in report.processes]
     failed = [report for report in reports if report.reason]
     if found or not failed:
-        _print(chosen(found, job=job), as_json, with_hosts=True)
+        _print(chosen(found, jobs=jobs), as_json, with_hosts=True)
     for report in failed:
         tell_user(f"host {report.host}: {report.reason}")
     if failed:

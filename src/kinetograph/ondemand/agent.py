@@ -45,7 +45,8 @@ def start(directories: tuple[str, ...] = (), ring_seconds: float | None = None) 
     global _process, _directories, _ring_seconds
     if _process == os.getpid():
         return _native.agent_path()
-    _directories = text_tuple("directories", directories) or _directories
+    # As they are named now: the program may go to another directory.
+    _directories = tuple(map(os.path.abspath, text_tuple("directories", directories))) or _directories
     _ring_seconds = ring_seconds
     path = _begin()
     if _process == 0:
@@ -194,7 +195,10 @@ def _on_step() -> None:
 
 def _on_request(peer: int, request: bytes) -> None:
     """In a native thread, which is gone when this returns."""
-    _native.take_capture()
+    if not _native.take_capture():  # it was withdrawn while the program had the interpreter for itself
+        _native.end_capture(to_json({"answer": "cancelled", "reason": "cancelled"}))
+        return
+    _native.set_agent_state("preparing")
     thread = threading.Thread(target=_serve, args=(peer, request), name="kinetograph-capture", daemon=True)
     try:
         thread.start()

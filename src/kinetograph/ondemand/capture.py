@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -152,7 +153,7 @@ class _Asking(Conversation):
             _require_own_file(written)
             suffix = told_suffix(os.path.basename(written).partition(".")[2])
             path = free_path(directory, self._process, suffix)
-            shutil.move(written, path)
+            _move(written, path)
         except (KinetographError, OSError) as error:
             reason = f"its trace cannot be fetched from {written!r}: {error}"
             return Outcome(self._process, "failed", reason=reason)
@@ -195,6 +196,25 @@ def _require_own_file(path: str) -> None:
         raise UsageError("expected a file of this user")
 
 
+def _move(written: str, path: str) -> None:
+    """Whole or not at all: the disk that it goes to may be another one, and full."""
+    try:
+        os.rename(written, path)
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+    part = f"{path}.part"
+    try:
+        shutil.copy2(written, part)
+        os.rename(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+    os.unlink(written)
+
+
 def _wait_until_free(session_file: str) -> None:
     """Raises for a process that still runs: it is stopped, or its agent is at fault."""
     from kinetograph import _native
@@ -213,7 +233,7 @@ def free_path(directory: str, process: AgentProcess, suffix: str) -> str:
     host = re.sub(r"[^\w.-]", "_", process.host[:_LONGEST_HOST]).lstrip(".") or "host"
     stem = os.path.join(directory, f"{host}{rank}-{process.pid}")
     path, number = f"{stem}.{suffix}", 1
-    while os.path.lexists(path) or os.path.lexists(f"{path}.part"):  # which is on its way from a daemon
+    while os.path.lexists(path) or os.path.lexists(f"{path}.part"):  # which is on its way
         number += 1
         path = f"{stem}-{number}.{suffix}"
     return path

@@ -52,6 +52,7 @@ class Capture:
         self._lock = threading.RLock()
         self._failure: Exception | None = None
         self._session_file: str | None = None
+        self._is_stopped = False
 
     def run(self, payload: bytes) -> dict[str, object]:
         """Gives the last answer. What the client raises is raised, and then nothing of it is left."""
@@ -74,9 +75,11 @@ class Capture:
 
     def on_step(self, step: int) -> None:
         """In the thread of the program that tells of the step: so the window is one of whole steps."""
+        window = self._window
+        if window is None or not window.counts_steps:  # so a client that is slow holds up no program
+            return
         try:
-            if self._window is not None:
-                self._advance(self._window, step, between_steps=True)
+            self._advance(window, step, between_steps=True)
         except Exception as error:  # the program's step goes on; the thread of the capture raises it
             self._failure = error
         except BaseException as error:  # Ctrl-C, say, which is the program's
@@ -119,13 +122,20 @@ class Capture:
     def _recorded(self, window: Window, path: str) -> dict[str, object]:
         try:
             why = self._follow(window)
+            self._close(window)
             if why & _native.WAKE_CANCELLED or window.begun_ns is None:
                 self._discard()
                 return {"answer": "cancelled", "reason": _reason(why)}
             return _written(self._stopped(why), path, _reason(why))
         except BaseException:
+            self._close(window)
             self._discard()
             raise
+
+    def _close(self, window: Window) -> None:
+        """Nothing begins any more. One that a thread of the program is about to begin has begun by then."""
+        with self._lock:
+            window.is_over = True
 
     def _follow(self, window: Window) -> int:
         """Until the window is over: 0, or until something ends it early: the bits that say what."""
@@ -161,8 +171,10 @@ class Capture:
 
     def _warm_up(self, window: Window) -> None:
         if isinstance(self._client, Client):
+            before = _session_files()
             self._client.warm_up()
-            self._session_file = _session_file()
+            # Those of before are of dead processes, which had this pid.
+            self._session_file = next(iter(_session_files() - before), None)
         window.is_warm = True
 
     def _advance(self, window: Window, step: int, *, between_steps: bool) -> None:
@@ -202,6 +214,7 @@ class Capture:
 
     def _stopped(self, why: int) -> Trace | None:
         _native.set_agent_state("writing")
+        self._is_stopped = True
         trace: Trace | None = call_program(self._client.stop)
         if why and trace is not None:
             trace.add_note("capture", f"it ended before its time: {_reason(why)}")
@@ -210,7 +223,7 @@ class Capture:
     def _discard(self) -> None:
         if isinstance(self._client, Client):
             self._client.discard()
-        elif self._window is not None and self._window.begun_ns is not None and not self._window.is_over:
+        elif self._window is not None and self._window.begun_ns is not None and not self._is_stopped:
             call_program(self._client.stop)
 
     def _answer(self, answer: str, **members: object) -> None:
@@ -248,11 +261,11 @@ def _reason(why: int) -> str:
     return "whoever asked was gone" if why & _native.WAKE_PEER_GONE else ""
 
 
-def _session_file() -> str | None:
-    """The mapped file that this process records to, if it lies where captures put theirs."""
+def _session_files() -> set[str]:
+    """Mapped files where captures put theirs, of processes that have, or had, the pid of this one."""
     directory = captures_directory()
     own = f"{os.getpid()}-"
-    files = [
+    names = (
         name for name in os.listdir(directory) if name.startswith(own) and name.endswith(_SESSION_SUFFIX)
-    ]
-    return os.path.join(directory, max(files)) if files else None
+    )
+    return {os.path.join(directory, name) for name in names}

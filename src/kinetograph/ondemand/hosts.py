@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
 
-__all__ = ["DEFAULT_PORT", "Host", "hosts_in_file", "hosts_named", "hosts_of_slurm_job", "spelled"]
+__all__ = ["DEFAULT_PORT", "Host", "SlurmJob", "hosts_in_file", "hosts_named", "slurm_job", "spelled"]
 
 # The same as dynolog's.
 DEFAULT_PORT = 1778
@@ -54,19 +54,27 @@ def hosts_in_file(path: str, port: int = DEFAULT_PORT) -> list[Host]:
     return hosts_named(names, port)
 
 
-def hosts_of_slurm_job(job: str, port: int = DEFAULT_PORT) -> list[Host]:
-    """Those that the job runs on now."""
+class SlurmJob(NamedTuple):
+    """The hosts that it runs on now."""
+
+    hosts: list[Host]
+    ids: tuple[str, ...]
+    """As its processes have them in SLURM_JOB_ID: each task of an array, of 815_3 say, has one of its own."""
+
+
+def slurm_job(job: str, port: int = DEFAULT_PORT) -> SlurmJob:
     if not re.fullmatch(r"[\w.+-]+", job) or job.startswith("-"):
         raise UsageError(f"expected the id of a job, got {job!r}")
-    nodes = _said_by("squeue", "--noheader", "--states=RUNNING", f"--jobs={job}", "--format=%N")
+    said = _said_by("squeue", "--noheader", "--states=RUNNING", f"--jobs={job}", "--format=%A %N")
+    running = [words for words in map(str.split, said.splitlines()) if len(words) == 2]
     names = [
         name
-        for listed in dict.fromkeys(nodes.split())
+        for listed in dict.fromkeys(nodes for _, nodes in running)
         for name in _said_by("scontrol", "show", "hostnames", listed).split()
     ]
     if not names:
         raise UsageError(f"job {job} runs on no host", hint=f"squeue --jobs={job}")
-    return hosts_named(names, port)
+    return SlurmJob(hosts_named(names, port), tuple(dict.fromkeys(number for number, _ in running)))
 
 
 def _host(name: str, port: int) -> Host:

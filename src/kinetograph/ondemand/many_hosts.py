@@ -8,6 +8,7 @@ import signal
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ Choose = Callable[[list[AgentProcess]], list[AgentProcess]]
 _LEAD_NS, _LEAD_OF_KINETO_NS = 2_000_000_000, 8_000_000_000
 # What is worth a note: more than that apart is not "together".
 _TOGETHER_NS = 5_000_000
+_MOST_LOOKUPS = 1000
 _LOST = (KinetographError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 
@@ -79,6 +81,9 @@ class _Asked(NamedTuple):
 
 async def _asked(hosts: Sequence[Host], access: Access) -> list[_Asked]:
     allow_many_descriptors()
+    # Names are looked up by threads, and those that nobody knows may take longer than others are waited for.
+    threads = ThreadPoolExecutor(min(len(hosts), _MOST_LOOKUPS))
+    asyncio.get_running_loop().set_default_executor(threads)
     return await asyncio.gather(*(_ask(host, access) for host in hosts))
 
 

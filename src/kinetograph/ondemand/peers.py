@@ -63,9 +63,10 @@ def _names_in(directory: str, tell: Callable[[str], None]) -> list[str]:
 def connected(path: str) -> socket.socket | None:
     """None if nobody of this user listens there. If nobody does, the file is removed: its process is gone.
 
-    Raises BlockingIOError where so many wait already that there is no room: its process is stopped.
+    Raises BlockingIOError where so many wait already that there is no room: its process is stopped; and
+    KinetographError where this process has no descriptor left.
     """
-    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    peer = _new_socket()
     try:
         # A full queue answers at once that it is full; only a listener on its way out would be waited for.
         peer.settimeout(1)
@@ -83,6 +84,15 @@ def connected(path: str) -> socket.socket | None:
         pass
     peer.close()
     return None
+
+
+def _new_socket() -> socket.socket:
+    try:
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError as error:
+        raise KinetographError(
+            f"cannot ask so many processes: {error.strerror}", hint="`ulimit -n` says how many at once"
+        ) from error
 
 
 def credentials(peer: socket.socket) -> _Credentials:
@@ -147,7 +157,9 @@ class Conversation(ABC):
         self.heard = time.monotonic()
         try:
             for answer in self._reader.answers(received):
-                self.take(answer)
+                # Behind the last one comes what a withdrawal is answered that came too late.
+                if not self.is_over:
+                    self.take(answer)
         except KinetographError as error:
             self.lose(str(error))
 

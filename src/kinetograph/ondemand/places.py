@@ -55,9 +55,20 @@ def socket_directories() -> list[str]:
     if chosen:
         return [chosen]
     given = os.environ.get("XDG_RUNTIME_DIR", "")
-    runtime = filter(os.path.isdir, dict.fromkeys((given, f"/run/user/{os.getuid()}")))
+    runtime = filter(_is_of_this_user, dict.fromkeys((given, f"/run/user/{os.getuid()}")))
     of_logins = [os.path.join(folder, "kinetograph") for folder in runtime]
-    return [*of_logins, _without_login()] if os.path.isdir(given) else [_without_login(), *of_logins]
+    return [*of_logins, _without_login()] if _is_of_this_user(given) else [_without_login(), *of_logins]
+
+
+def _is_of_this_user(folder: str) -> bool:
+    """Not so where root has kept the variable of somebody else: what it made there would be in their way."""
+    if not os.path.isabs(folder):
+        return False
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def pid_in_name(name: str) -> int:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from kinetograph.ondemand.descriptors import allow_many_descriptors
 from kinetograph.ondemand.peers import Conversation, agent_sockets, connected, talk
 from kinetograph.ondemand.places import KINETO_PREFIX, pid_in_name
 from kinetograph.ondemand.told import told_number, told_text
@@ -57,6 +58,7 @@ def processes(tell: Callable[[str], None]) -> list[AgentProcess]:
 
     `tell` hears of places where nobody is looked for, as others could have answered there.
     """
+    allow_many_descriptors()
     asked: list[_Asked] = []
     silent: list[AgentProcess] = []
     for path in agent_sockets(tell):
@@ -89,15 +91,16 @@ def chosen(
     *,
     pids: tuple[int, ...] = (),
     name: str | None = None,
-    job: str | None = None,
+    jobs: tuple[str, ...] = (),
 ) -> list[AgentProcess]:
-    """Those that fit everything that is given. `name` is a pattern for a part of the command."""
+    """Those that fit everything that is given. `name` is a pattern for a part of the command: * and ?."""
+    pattern = None if name is None else f"*{name.replace('[', '[[]')}*"
     return [
         process
         for process in found
         if (not pids or process.pid in pids)
-        and (name is None or fnmatch.fnmatch(process.command, f"*{name}*"))
-        and (job is None or process.job == job)
+        and (pattern is None or fnmatch.fnmatch(process.command, pattern))
+        and (not jobs or process.job in jobs)
     ]
 
 

@@ -25,7 +25,7 @@ try:
     kinetograph.start_agent()
 except BaseException as error:
     told = f"{{type(error).__name__}}: {{error}}"
-with open({told!r} + ".tmp", "x") as file:
+with open({told!r} + ".tmp", "x", encoding="utf-8", errors="replace") as file:
     file.write(told)
 os.rename({told!r} + ".tmp", {told!r})
 """

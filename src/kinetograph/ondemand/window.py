@@ -32,6 +32,11 @@ class Window:
         self.begun_step = 0
         self.is_over = False
 
+    @property
+    def counts_steps(self) -> bool:
+        """Steps may be due to begin or end it."""
+        return self.first_step is not None
+
     def wants_warm_up(self, now_ns: int, step: int) -> bool:
         if self.is_warm:
             return False
@@ -44,7 +49,7 @@ class Window:
 
         What begins at a time is begun by the thread of the capture.
         """
-        if not self.is_warm or self.begun_ns is not None:
+        if not self.is_warm or self.begun_ns is not None or self.is_over:
             return False
         if self.first_step is not None:
             return between_steps and step >= self.first_step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -32,7 +33,20 @@ class Source(NamedTuple):
     def whose(self) -> str:
         if self.rank is None:
             return self.file
-        return f"rank {self.rank} on {self.host}" if self.host else f"rank {self.rank}"
+        return f"rank {self.rank} on {self.host}" if self.host else f"rank {self.rank} in {self.file}"
+
+    @property
+    def place(self) -> str:
+        """Where pids are those of one host, so that a pid which comes again may be the same process.
+
+        Not so in another rank, and of a file that names no host, nobody knows.
+        """
+        return f"{self.host or self._worker} {self.rank}"
+
+    @property
+    def _worker(self) -> str:
+        """As `tensorboard_trace_handler` names files, without the time: HOST_PID.TIME.pt.trace.json."""
+        return re.sub(r"(\.\d{10,})?(\.pt\.trace)?\.(json|pftrace|perfetto-trace)(\.gz)?$", "", self.file)
 
     def described(self) -> dict[str, Any]:
         members = {"file": self.file, "host_name": self.host, "processes": len(self.trace.processes)}
@@ -144,7 +158,7 @@ def _merged(sources: list[Source], storage: str, tell: Tell) -> Trace:
     while sources:
         source = sources.pop(0)  # its memory can go as soon as it is merged
         tell(f"merging {source.whose}")
-        merger.append(source.trace.native, source.whose, source.host, is_labelled=True)
+        merger.append(source.trace.native, source.whose, source.place, is_labelled=True)
     trace = Trace(merger.finish())
     trace.metadata["trace_id"] = os.urandom(16).hex().upper()
     trace.metadata["merged"] = described

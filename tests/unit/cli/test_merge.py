@@ -41,6 +41,31 @@ def test_ranks_of_a_job_become_one_trace_and_are_told_apart(tmp_path: Path) -> N
     assert [source["distributedInfo"]["rank"] for source in trace.metadata["merged"]] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [((0, "one"), (1, "one")), ((None, ""), (None, "")), ((0, "one"), (0, "two"))],
+    ids=["two ranks", "nobody knows the host", "two hosts"],
+)
+def test_equal_pids_that_may_be_two_processes_are_two(
+    tmp_path: Path, one: tuple[int | None, str], other: tuple[int | None, str]
+) -> None:
+    """Containers count pids from 1; recorded one after the other, they could be one process."""
+    save(tmp_path / "node1-7.json", "first", *one)
+    save(tmp_path / "node2-7.json", "second", *other)
+    assert merge(tmp_path, output=tmp_path / "job.json").exit_code == 0
+    trace = kg.load(tmp_path / "job.json")
+    assert len({event.track.process.pid for event in trace.events}) == 2
+
+
+@pytest.mark.parametrize("host", ["one", ""])
+def test_windows_of_one_process_are_one_process(tmp_path: Path, host: str) -> None:
+    """As `tensorboard_trace_handler` names them, of PyTorch as well."""
+    for time_ns in (1_794_882_452_019_581_118, 1_794_882_453_019_581_118):
+        save(tmp_path / f"node1_7.{time_ns}.pt.trace.json", "work", host=host)
+    assert merge(tmp_path, output=tmp_path / "job.json").exit_code == 0
+    assert len(kg.load(tmp_path / "job.json").processes) == 1
+
+
 def test_merging_again_does_not_take_the_result_for_a_source(tmp_path: Path) -> None:
     save(tmp_path / "a.json", "first")
     save(tmp_path / "b.json", "second")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
 import shutil
 import socket
 import struct
@@ -15,9 +17,10 @@ from typing import Any
 
 import pytest
 
+from kinetograph.errors import KinetographError
 from kinetograph.ondemand.capture import Outcome, capture
 from kinetograph.ondemand.peers import agent_sockets, connected
-from kinetograph.ondemand.processes import AgentProcess, processes
+from kinetograph.ondemand.processes import AgentProcess, chosen, processes
 from kinetograph.ondemand.request import CaptureRequest
 
 PID = os.getppid()  # some process that is not this one
@@ -129,6 +132,24 @@ def test_who_has_no_room_for_another_visitor_is_silent_and_not_gone(sockets: Pat
         visitor.close()
 
 
+def test_more_processes_are_asked_than_a_program_has_descriptors_by_default(sockets: Path) -> None:
+    listeners = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+    for number, listener in enumerate(listeners):
+        listener.bind(str(sockets / f"agent-{PID}-{number:08x}.sock"))
+        listener.listen(1)
+    _, most = limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, most))  # those that are open stay open
+    try:
+        assert len(processes(_nothing_told)) == 20
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, most))
+        with pytest.raises(KinetographError, match="cannot ask so many processes"):
+            connected(str(sockets / f"agent-{PID}-{0:08x}.sock"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for listener in listeners:
+            listener.close()
+
+
 def test_a_trace_is_fetched_and_a_host_cannot_name_a_directory(
     lie: Lie, sockets: Path, tmp_path: Path
 ) -> None:
@@ -173,3 +194,46 @@ def test_a_mapped_file_that_is_a_link_is_not_read(lie: Lie, sockets: Path, tmp_p
     outcome = _captured(sockets, tmp_path)
     assert outcome.status == "failed"
     assert "expected a file of this user" in outcome.reason
+
+
+def test_a_withdrawal_that_came_too_late_costs_no_trace(lie: Lie, sockets: Path, tmp_path: Path) -> None:
+    written = tmp_path / "written.json"
+    written.write_text("{}")
+    too_late = {"answer": "refused", "reason": "nothing is being captured"}
+    lie({"answer": "finished", "path": str(written), "events": 0}, too_late)
+    assert _captured(sockets, tmp_path).status == "finished"
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_trace_comes_to_another_disk_whole_or_not_at_all(
+    lie: Lie, sockets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_full: bool
+) -> None:
+    written, into = tmp_path / "written.json", tmp_path / "into"
+    written.write_text("{}")
+    into.mkdir()
+    rename, copy = os.rename, shutil.copy2
+
+    def rename_on_one_disk(source: str, target: str) -> None:
+        if os.path.dirname(source) != os.path.dirname(target):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target)
+
+    def copy_to_full_disk(source: str, target: str) -> None:
+        copy(source, target)
+        if is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "rename", rename_on_one_disk)
+    monkeypatch.setattr(shutil, "copy2", copy_to_full_disk)
+    lie({"answer": "finished", "path": str(written), "events": 0})
+    outcome = _captured(sockets, into)
+    assert [path.read_text() for path in into.iterdir()] == ([] if is_full else ["{}"])
+    assert written.exists() == is_full
+    assert ("No space left on device" in outcome.reason) == is_full
+
+
+@pytest.mark.parametrize("name", ["train[1].py", "train*.py", "t?ain", "train[1].py --rate"])
+def test_a_name_is_part_of_a_command_and_brackets_are_nothing_special(name: str) -> None:
+    meant = AgentProcess("", 1, command="python train[1].py --rate 3")
+    other = AgentProcess("", 2, command="python serve1.py")
+    assert chosen([meant, other], name=name) == [meant]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
-from kinetograph.ondemand.hosts import Host, hosts_in_file, hosts_named, hosts_of_slurm_job
+from kinetograph.ondemand.hosts import Host, hosts_in_file, hosts_named, slurm_job
 
 
 def test_hosts_are_named_once_each_with_a_port_or_without() -> None:
@@ -48,7 +48,8 @@ def test_a_file_has_a_host_a_line_and_remarks(tmp_path: Path) -> None:
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands that answer as Slurm's do, for one job."""
     commands = {
-        "squeue": '[ "$3" = --jobs=815 ] && echo "node[1-2]" || { echo "Invalid job id" >&2; exit 1; }',
+        "squeue": '[ "$3" = --jobs=815 ] || { echo "Invalid job id" >&2; exit 1; }\n'
+        'printf "815 node[1-2]\\n816 node[1-2]\\n"',
         "scontrol": '[ "$*" = "show hostnames node[1-2]" ] && printf "node1\\nnode2\\n"',
     }
     for name, script in commands.items():
@@ -59,17 +60,21 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_job_of_slurm_runs_on_hosts(slurm: Path) -> None:
-    assert hosts_of_slurm_job("815") == [Host("node1"), Host("node2")]
+    assert slurm_job("815").hosts == [Host("node1"), Host("node2")]
+
+
+def test_the_tasks_of_an_array_have_ids_of_their_own(slurm: Path) -> None:
+    assert slurm_job("815").ids == ("815", "816")
 
 
 def test_what_slurm_does_not_know_is_told(slurm: Path) -> None:
     with pytest.raises(KinetographError, match="Invalid job id"):
-        hosts_of_slurm_job("816")
+        slurm_job("816")
     with pytest.raises(UsageError, match="expected the id of a job"):
-        hosts_of_slurm_job("--help")
+        slurm_job("--help")
 
 
 def test_without_slurm_there_are_other_ways(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotAvailable, match="there is no squeue"):
-        hosts_of_slurm_job("815")
+        slurm_job("815")

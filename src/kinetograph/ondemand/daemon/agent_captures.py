@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from kinetograph.errors import KinetographError
 from kinetograph.ondemand.capture import Outcome, capture
 from kinetograph.ondemand.peers import Abandoned
 from kinetograph.ondemand.places import captures_directory
@@ -63,15 +64,18 @@ class AgentCaptures:
     async def _capture(
         self, process: AgentProcess, request: CaptureRequest, path: str, withdrawal: socket.socket
     ) -> None:
+        reason = ""
         try:
             reason = await asyncio.to_thread(_captured, process, request, path, withdrawal)
-            if reason:
-                self._tell(f"process {process.pid} gave no trace to a client of dynolog: {reason}")
         except Abandoned:
             pass
+        except (KinetographError, OSError) as error:  # no directory for it, or no descriptor
+            reason = str(error)
         finally:
             withdrawal.close()
             self._running.pop(process.pid)[1].close()
+        if reason:
+            self._tell(f"process {process.pid} gave no trace to a client of dynolog: {reason}")
 
 
 def _captured(process: AgentProcess, request: CaptureRequest, path: str, withdrawal: socket.socket) -> str:

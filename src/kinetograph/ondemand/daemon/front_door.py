@@ -11,10 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 from kinetograph.errors import UsageError
+from kinetograph.ondemand.daemon.acceptor import Acceptor, streams
 from kinetograph.ondemand.daemon.dynolog import LENGTH_BYTES, Dynolog
 from kinetograph.ondemand.daemon.guests import Guests
 from kinetograph.ondemand.daemon.loopback import is_loopback, user_of_connection
 from kinetograph.ondemand.daemon.visit import Visit
+from kinetograph.ondemand.frames import close
 from kinetograph.ondemand.hosts import spelled
 from kinetograph.ondemand.wire import MAGIC
 
@@ -58,32 +60,35 @@ class FrontDoor:
         self._admission = admission
         self._dynolog = dynolog
         self._guests = Guests(MOST_VISITORS, admission.lets_in)
-        self._server: asyncio.Server | None = None
+        self._acceptor = Acceptor(self._visited)
 
     async def open(self, address: str, port: int) -> int:
         """Gives the port, which the system chooses where it is 0."""
         self._admission.require_enough_for(address)
-        tls = self._admission.tls
-        handshake = None if tls is None else _FIRST_BYTES_SECONDS
         try:
-            self._server = await asyncio.start_server(
-                self._visited, address, port, ssl=tls, ssl_handshake_timeout=handshake
-            )
+            return await self._acceptor.open(address, port)
         except (OSError, UnicodeError) as error:
             raise _unusable(spelled(address, port), error) from error
-        return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        await self._acceptor.close()
         await self._guests.send_away()
 
-    async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._guests.serve(writer, partial(self._talk, reader, writer))
+    async def _visited(self, connection: socket.socket) -> None:
+        """One whose handshake is under way has a place among the guests, too."""
+        with connection:
+            await self._guests.serve(connection, partial(self._received, connection))
+
+    async def _received(self, connection: socket.socket) -> None:
+        _notice_when_gone(connection)
+        reader, writer = await streams(connection, self._admission.tls, _FIRST_BYTES_SECONDS)
+        try:
+            await self._talk(reader, writer)
+        finally:
+            await close(writer)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """As a length of dynolog's, our first bytes would announce more than a gigabyte."""
-        _notice_when_gone(writer.get_extra_info("socket"))
         async with asyncio.timeout(_FIRST_BYTES_SECONDS):
             first = await reader.readexactly(LENGTH_BYTES)
         if first.startswith(MAGIC):
@@ -95,8 +100,14 @@ class FrontDoor:
 def _unusable(where: str, error: OSError | UnicodeError) -> UsageError:
     is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
     hint = "end whoever has it, or name another --port" if is_taken else "name another address to --listen"
-    reason = error.strerror if isinstance(error, OSError) else "that is no name of a host"
+    reason = _reason(error) if isinstance(error, OSError) else "that is no name of a host"
     return UsageError(f"cannot listen at {where}: {reason}", hint=hint)
+
+
+def _reason(error: OSError) -> str | None:
+    """Of the system; Python has words of its own for it, which say less. Names that are unknown have none."""
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror
 
 
 def _notice_when_gone(connection: socket.socket) -> None:

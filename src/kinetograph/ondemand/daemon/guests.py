@@ -7,7 +7,6 @@ import socket
 from collections.abc import Awaitable, Callable
 
 from kinetograph.errors import KinetographError
-from kinetograph.ondemand.frames import close
 
 __all__ = ["Guests"]
 
@@ -20,13 +19,13 @@ class Guests:
         self._is_welcome = is_welcome
         self._served: dict[asyncio.Task[None], bool] = {}  # who came first is first; true: it stays
 
-    async def serve(self, writer: asyncio.StreamWriter, talk: Callable[[], Awaitable[None]]) -> None:
-        """In the task of the connection."""
+    async def serve(self, connection: socket.socket, talk: Callable[[], Awaitable[None]]) -> None:
+        """In the task of the connection, which is left to its owner to close."""
         self._make_room()
         task = _this_task()
         self._served[task] = False
         try:
-            if len(self._served) <= self._most and self._is_welcome(writer.get_extra_info("socket")):
+            if len(self._served) <= self._most and self._is_welcome(connection):
                 await talk()
         except (KinetographError, OSError, TimeoutError, asyncio.IncompleteReadError):
             pass  # garbage, gone, slow: all are let go
@@ -34,7 +33,6 @@ class Guests:
             pass  # by one of ours; nobody else has this task, and Python 3.11 would complain of it
         finally:
             self._served.pop(task, None)
-            await close(writer)
 
     def stay(self) -> None:
         """The guest of this task has shown who it is, and need not make room for others."""

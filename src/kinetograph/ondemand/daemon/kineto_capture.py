@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import stat
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import BinaryIO
 
 from kinetograph.errors import KinetographError
 from kinetograph.ondemand.daemon.kineto_config import config_for, file_of_process
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess
+from kinetograph.ondemand.leftovers import MOST_BYTES
+from kinetograph.ondemand.places import captures_directory
 from kinetograph.ondemand.request import CaptureRequest
 
 __all__ = ["KinetoCapture"]
@@ -28,6 +30,7 @@ _TELL_EVERY_SECONDS = 0.5
 _MOST_BEFORE_BEGIN_SECONDS = 30
 _MOST_BEFORE_POLL_SECONDS = 60
 _MOST_WRITING_SECONDS = 600
+_PIECE_BYTES = 1 << 20
 
 
 class KinetoCapture:
@@ -121,8 +124,9 @@ class KinetoCapture:
         try:
             path = self._own_copy() if self._process.user != os.geteuid() else self._path
             size_bytes = os.path.getsize(path)
-        except OSError as error:
-            return {"answer": "failed", "reason": f"its file cannot be taken: {error.strerror}"}
+        except (KinetographError, OSError) as error:
+            reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+            return {"answer": "failed", "reason": f"its file cannot be taken: {reason}"}
         return {"answer": "finished", "path": path, "size_bytes": size_bytes, "notes": []}
 
     def _own_copy(self) -> str:
@@ -132,11 +136,11 @@ class KinetoCapture:
             found = os.fstat(source.fileno())
             if not stat.S_ISREG(found.st_mode) or found.st_uid != self._process.user or found.st_nlink != 1:
                 raise OSError(0, "it is no file of that process")
-            from kinetograph.ondemand.places import captures_directory
-
+            if found.st_size > MOST_BYTES:  # holes in it take no room of theirs, and would of ours
+                raise OSError(0, f"it has more than {MOST_BYTES >> 30} GiB")
             path = os.path.join(captures_directory(), os.path.basename(self._path))
             with open(path, "xb") as copy:
-                shutil.copyfileobj(source, copy)
+                _copy(source, copy, found.st_size)
         os.unlink(self._path)
         return path
 
@@ -167,6 +171,13 @@ class KinetoCapture:
 
 # The loop itself keeps no task alive.
 _removing: set[asyncio.Task[None]] = set()
+
+
+def _copy(source: BinaryIO, copy: BinaryIO, size_bytes: int) -> None:
+    """So much and no more, though its owner may go on writing."""
+    while size_bytes and (piece := source.read(min(size_bytes, _PIECE_BYTES))):
+        copy.write(piece)
+        size_bytes -= len(piece)
 
 
 def _refusal(error: Exception) -> dict[str, object]:

@@ -14,6 +14,8 @@ from kinetograph.session.ranks import rank_from_environment
 __all__ = ["KinetoProcess", "KinetoProcesses"]
 
 _MOST_PROCESSES = 4096
+# So that none of many users can take all places.
+_MOST_OF_ONE_USER = 1024
 _MOST_PROC_BYTES = 256 * 1024
 _LONGEST_COMMAND = 4096
 
@@ -108,7 +110,8 @@ class KinetoProcesses:
             self._remove(pid)
 
     def _added(self, pid: int, user: int, poll: Poll) -> KinetoProcess | None:
-        if len(self._known) >= _MOST_PROCESSES:
+        of_this_user = sum(known.user == user for known in self._known.values())
+        if len(self._known) >= _MOST_PROCESSES or of_this_user >= _MOST_OF_ONE_USER:
             return None
         try:
             descriptor = os.pidfd_open(pid)

@@ -112,7 +112,8 @@ class KinetoSocket:
                 f"{where} is taken: another daemon listens to PyTorch's processes here, or it is no socket",
                 hint="end that one, name another --kineto-directory, or start with --no-kineto",
             )
-        return UsageError(f"cannot listen at {where}: {error.strerror}", hint="name another directory")
+        reason = error.strerror or error  # Python's own words where a path is too long
+        return UsageError(f"cannot listen at {where}: {reason}", hint="name another directory")
 
     # What arrives
 

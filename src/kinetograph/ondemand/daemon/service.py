@@ -109,7 +109,7 @@ async def _kineto(options: Options, tell: Tell) -> AsyncIterator[KinetoProcesses
 async def _look_after(kineto: KinetoSocket | None) -> None:
     """What nobody else would: a socket whose file is gone, and traces that nobody fetched."""
     while True:
-        with suppress(KinetographError):
+        with suppress(KinetographError, OSError):
             await asyncio.to_thread(remove_leftovers, captures_directory())
         await asyncio.sleep(_LOOK_AFTER_SECONDS)
         if kineto is not None:

@@ -14,7 +14,7 @@ from kinetograph.errors import KinetographError
 from kinetograph.ondemand.daemon.guests import Guests
 from kinetograph.ondemand.daemon.kineto_capture import KinetoCapture
 from kinetograph.ondemand.daemon.kineto_processes import KinetoProcess
-from kinetograph.ondemand.frames import Frame, read_frame, send_answer
+from kinetograph.ondemand.frames import Frame, close, read_frame, send_answer
 from kinetograph.ondemand.peers import credentials
 from kinetograph.ondemand.places import KINETO_PREFIX, SOCKET_SUFFIX, socket_directory
 
@@ -64,7 +64,11 @@ class StandIn:
             await server.serve_forever()
 
     async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._guests.serve(writer, partial(self._talk, reader, writer))
+        connection = writer.get_extra_info("socket")
+        try:
+            await self._guests.serve(connection, partial(self._talk, reader, writer))
+        finally:
+            await close(writer)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._guests.stay()
