@@ -334,7 +334,7 @@ def test_ranks_that_are_merged_keep_their_launches_apart(tmp_path: Path) -> None
     [load_row, dot_row] = task_times(trace)
     assert (load_row.count, dot_row.count) == (24, 24)
     clocks = trace.metadata["intra_kernel_clock"]
-    assert [(clock["of"], clock["device"]) for clock in clocks] == [("rank 0", 0), ("rank 1", 0)]
+    assert [(clock["of"], clock["device"]) for clock in clocks] == [("rank 0 in rank0.json", 0), ("rank 1 in rank1.json", 0)]
     assert clocks[1]["offset_ns"] == pytest.approx(-(10**12), abs=2_000)
 
 
