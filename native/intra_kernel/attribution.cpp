@@ -268,10 +268,18 @@ std::vector<OffsetBounds> seen_bounds(const std::vector<OffsetBounds>& bounds) {
 }
 
 // Kernels that follow each other more closely than a calibration can tell are told apart by what they say
-// together: moved by one, there would be none left for the last.
-bool is_whole(const Attribution& result) {
-    return !result.kernels.empty() && std::find(result.kernels.begin(), result.kernels.end(),
-                                                Attribution::no_kernel) == result.kernels.end();
+// together: moved by one, a launch at the edge of all kernels would have none.
+bool is_whole(std::span<const SegmentSpan> segments, std::span<const KernelSpan> kernels,
+              const Attribution& result) {
+    constexpr int64_t edge_ns = 100'000;
+    for (size_t i = 0; i < segments.size(); ++i) {
+        if (result.kernels[i] != Attribution::no_kernel) continue;
+        const int64_t at_ns = segments[i].first_ns + result.fit->offset_ns(segments[i].first_ns);
+        if (kernels.empty() ||
+            (at_ns > kernels.front().start_ns - edge_ns && at_ns < kernels.back().end_ns + edge_ns))
+            return false;
+    }
+    return !seen_bounds(result.bounds).empty();
 }
 
 // How far from any calibration a launch was.
@@ -320,7 +328,7 @@ Attribution attribute(std::span<const SegmentSpan> segments, std::span<const Ker
     if (!result.fit) return result;
     Assignment(segments, kernels, index, result).assign();
     find_bounds(segments, kernels, result);
-    if (result.doubtful == 0 && (result.is_bounded || is_whole(result))) {
+    if (result.doubtful == 0 && (result.is_bounded || is_whole(segments, kernels, result))) {
         result.is_bounded = true;
         result.fit.emplace(seen_bounds(result.bounds));
     }

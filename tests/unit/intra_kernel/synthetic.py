@@ -91,12 +91,12 @@ class Device:
         first = start_ns + self._random.randint(400, 1_200)
         if is_recorded:
             for block in range(self.blocks):
-                self._run_block(block, first + self._random.randint(0, 200), length_ns)
+                self.run_block(block, first + self._random.randint(0, 200), length_ns)
         end_ns = first + 200 + length_ns + self._random.randint(400, 1_200)
         self._tell(number, start_ns, end_ns, stream)
         return end_ns
 
-    def _run_block(self, block: int, begin_ns: int, length_ns: int) -> None:
+    def run_block(self, block: int, begin_ns: int, length_ns: int) -> None:
         time = self.globaltimer
         middle_ns = begin_ns + length_ns // 2
         self.buffer.claim(block, self.blocks, block % 132, time(begin_ns))
