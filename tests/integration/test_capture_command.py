@@ -158,6 +158,14 @@ kg.ondemand.register_client(Client())
     ]
 
 
+def test_a_pid_that_is_gone_does_not_keep_the_others_from_theirs(agents: Agents, tmp_path: Path) -> None:
+    good, gone = agents.start(STEPPING), 2**22 + 1
+    done = agents.command("capture", "--pid", gone, "--pid", good.pid, "--duration", "1ms", "-o", tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert f"process {gone} was not captured, failed: there is no process {gone}" in done.stderr
+    assert Path(done.stdout.strip()).name.startswith(f"{os.uname().nodename}-{good.pid}.")
+
+
 def test_processes_are_chosen_by_name_and_job(agents: Agents, tmp_path: Path) -> None:
     one, two = agents.start(STEPPING, "--first", SLURM_JOB_ID="7"), agents.start(STEPPING, "--second")
     for choice, chosen in ((("--name", "--fir?t"), one), (("--job", "7"), one), (("--name", "second"), two)):

@@ -11,7 +11,7 @@ import click
 
 from kinetograph.cli.host_options import host_options, taken_access, taken_hosts
 from kinetograph.cli.sizes import DURATION_NS
-from kinetograph.errors import NotAvailable, UsageError
+from kinetograph.errors import KinetographError, NotAvailable, UsageError
 
 if TYPE_CHECKING:
     from kinetograph.ondemand.capture import Outcome
@@ -147,11 +147,11 @@ def _captured_here(choice: dict[str, Any], request: CaptureRequest, directory: s
     from kinetograph.cli.progress import progress
     from kinetograph.ondemand.capture import capture as capture_all
 
-    found = _chosen(**choice)
+    found, without_agent = _chosen(**choice)
     _make(directory)
     _tell_of_no_steps(found, request, quiet)
     with progress(quiet) as tell:
-        return _Report("", capture_all(found, request, directory, tell))
+        return _Report("", [*capture_all(found, request, directory, tell), *without_agent])
 
 
 def _captured_there(
@@ -188,22 +188,41 @@ def _tell_of_no_steps(found: list[AgentProcess], request: CaptureRequest, quiet:
             tell_user(f"process {process.pid} has told of no step yet, and is waited for: kg.step() tells")
 
 
-def _chosen(pids: tuple[int, ...], name: str | None, jobs: tuple[str, ...]) -> list[AgentProcess]:
+def _chosen(
+    pids: tuple[int, ...], name: str | None, jobs: tuple[str, ...]
+) -> tuple[list[AgentProcess], list[Outcome]]:
+    """Those that are meant, and what became of those that have no agent. Raises if there are no others."""
     from kinetograph.cli.ps import tell_user
     from kinetograph.ondemand.processes import chosen, processes
 
     everybody = processes(tell_user)
     missing = set(pids) - {process.pid for process in everybody}
-    for pid in sorted(missing):
-        _give_agent(pid)
+    failures = {pid: error for pid in sorted(missing) if (error := _failure_to_give_agent(pid))}
     if missing:
         everybody = processes(tell_user)
     found = chosen(everybody, pids=pids, name=name, jobs=jobs)
+    if not found and failures:
+        raise next(iter(failures.values()))
     if not found:
         raise NotAvailable(
             "no process with an agent is meant by that", hint="`kinetograph ps` lists those that have one"
         )
-    return found
+    return found, [_without_agent(pid, error) for pid, error in failures.items()]
+
+
+def _without_agent(pid: int, error: KinetographError) -> Outcome:
+    from kinetograph.ondemand.capture import Outcome
+    from kinetograph.ondemand.processes import AgentProcess
+
+    return Outcome(AgentProcess("", pid), "failed", reason=str(error).replace("\nhint: ", "; "))
+
+
+def _failure_to_give_agent(pid: int) -> KinetographError | None:
+    try:
+        _give_agent(pid)
+    except KinetographError as error:
+        return error
+    return None
 
 
 def _give_agent(pid: int) -> None:
