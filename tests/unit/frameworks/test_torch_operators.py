@@ -416,6 +416,22 @@ print([event.name for event in profile.events()])
     assert done.stdout.strip() == "['aten::ones', 'aten::empty', 'aten::fill_']", done.stderr
 
 
+def test_torch_that_is_imported_while_a_session_runs_is_a_note() -> None:
+    program = """
+import kinetograph as kg
+with kg.profile(with_flops=True) as profile, kg.profile(frameworks=()) as other:
+    import torch
+    torch.ones(2)
+assert not profile.events()
+for each in (profile, other):
+    print([note.text for note in each.trace.notes if note.kind in ("torch", "partial")])
+"""
+    told, others = run(program).stdout.splitlines()
+    assert "the program imported torch while this session ran" in told
+    assert "had not imported" not in told
+    assert "while this session ran" not in others
+
+
 def test_a_forked_child_is_not_watched_and_can_record_itself() -> None:
     program = """
 import os, threading, torch
