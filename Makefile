@@ -84,10 +84,10 @@ cupti-versions: $(VENV)/.group-build ## lengths of records and names of metrics,
 	$(call build_native,native)
 	set -e; for version in $(CUPTI_VERSIONS); do \
 	  folder=build/cupti/$$version; \
-	  [ -d $$folder ] || $(PIP) install -q --no-deps --target $$folder $$version; \
-	  echo $$version; \
+	  [ -d $$folder ] || $(PIP) install -q --no-deps --target $$folder $$version || { echo "$$version: not to be had here"; continue; }; \
 	  export KINETOGRAPH_LIBCUPTI=$$(ls $$PWD/$$folder/nvidia/*/lib/libcupti.so*); \
-	  for test in cupti_walker_test cupti_metric_host_test; do build/native/tests/native/$$test >/dev/null; done; done
+	  for test in cupti_walker_test cupti_metric_host_test; do build/native/tests/native/$$test >/dev/null; done; \
+	  echo "$$version: agrees"; checked=yes; done; [ -n "$$checked" ]
 
 gpu-test: $(INSTALLED) $(VENV)/.group-test ## what needs an NVIDIA GPU, and PyTorch for it in VENV
 	$(BIN)/python -m pytest tests/gpu $(PYTEST_ARGS)

@@ -13,6 +13,7 @@ from benchmarks.gpu.training_torchs import TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
+LEAST_ADDED = 0.05
 ROWS = (NOTHING, FLOOR, OURS, OURS_WITH_OPERATORS, OURS_WITH_STACK, TORCH, TORCH_BOTH)
 
 
@@ -58,4 +59,14 @@ def claims_of(samples: Samples, model: str) -> list[Claim]:
         Claim(f"{model}: kernels that torch counts otherwise", len(differing), at_most=0),
         Claim(f"{model}: kernel time off torch's by %", difference, at_most=1),
         Claim(f"{model}: kernels without a launch", untied, at_most=0),
+        *cost_claims(samples, model),
     ]
+
+
+def cost_claims(samples: Samples, model: str) -> list[Claim]:
+    """Where a step waits for the host; of one that waits for the GPU nobody adds anything to speak of."""
+    bare = samples.quiet(f"{model}: {NOTHING}")
+    ours, torchs = (samples.quiet(f"{model}: {tool}") - bare for tool in (OURS_WITH_OPERATORS, TORCH_BOTH))
+    if torchs < bare * LEAST_ADDED:
+        return []
+    return [Claim(f"{model}: added, with operators / torch's CPU and CUDA", ours / torchs, at_most=1 / 3)]

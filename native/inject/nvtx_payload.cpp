@@ -17,8 +17,9 @@ namespace kinetograph::inject {
 
 namespace {
 
-constexpr int deepest = 16;             // schemas within schemas; one within itself would have no end
-constexpr size_t most_elements = 1024;  // of an array; what follows is left out
+constexpr int deepest = 16;              // schemas within schemas; one within itself would have no end
+constexpr size_t most_elements = 1024;   // of an array; what follows is left out
+constexpr size_t most_values = 1 << 14;  // of all: arrays within arrays may have no end either
 constexpr std::string_view nothing = "null";
 
 // Bytes that are there.
@@ -98,7 +99,7 @@ public:
 private:
     void append_value(std::string& out, uint64_t type, Blob blob, int depth) {
         const size_t before = out.size();
-        if (depth < deepest && try_append_value(out, type, blob, depth)) return;
+        if (++values_ <= most_values && depth < deepest && try_append_value(out, type, blob, depth)) return;
         out.resize(before);
         out += nothing;
     }
@@ -118,7 +119,7 @@ private:
             std::string value;
             append_entry(value, schema, entry, blob, depth);
             if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE && value.size() > 2 && value[0] == '"')
-                message_ = value.substr(1, value.size() - 2);
+                message_ = text_in_json(value);
             if (!members.empty()) members += ',';
             base::append_json_string(members, name_of_entry(schema, entry));
             members += ':';
@@ -126,6 +127,13 @@ private:
         }
         out += '{' + members + '}';
         return true;
+    }
+
+    // What append_json_string made of it, undone.
+    static std::string text_in_json(std::string_view json) {
+        std::string text;
+        for (size_t i = 1; i + 1 < json.size(); ++i) text += json[i] == '\\' ? json[++i] : json[i];
+        return text;
     }
 
     static std::string name_of_entry(const Schema& schema, const SchemaEntry& entry) {
@@ -389,6 +397,7 @@ private:
 
     const Domain& domain_;
     std::string message_;
+    size_t values_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import time
 from typing import Any
 
 import pytest
@@ -136,6 +138,45 @@ def test_tasks_of_asyncio_launch_for_their_own_scopes(torch: Any) -> None:
     for kernel in kernels(p.trace):
         owners.setdefault(kernel.args["stream"], set()).add(kernel.linked.name if kernel.linked else "none")
     assert sorted(map(sorted, owners.values())) == [["a inside"], ["b inside"]]
+
+
+PTX = """
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry NAME() { ret; }
+"""
+
+
+def test_compilation_by_the_driver_is_seen_on_the_thread_that_waits_for_it(torch: Any) -> None:
+    driver = ctypes.CDLL("libcuda.so.1")
+    name = f"made_at_{time.time_ns()}".encode()  # so that no cache has it
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    with kg.profile(activities=BOTH, frameworks=()) as p:
+        assert driver.cuModuleLoadData(ctypes.byref(module), PTX.encode().replace(b"NAME", name)) == 0
+        assert driver.cuModuleGetFunction(ctypes.byref(function), module, name) == 0
+        assert driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
+        torch.cuda.synchronize()
+    driver.cuModuleUnload(module)
+    overhead = [event.name for event in p.trace.events if event.category == "overhead"]
+    assert any(name.startswith("JIT PTX to cubin") for name in overhead), overhead
+    assert [kernel.name for kernel in kernels(p.trace)] == [name.decode()]
+
+
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_the_trace_knows_the_streams_and_their_priority(torch: Any, when: str) -> None:
+    urgent = torch.cuda.Stream(priority=-1) if when == "before" else None
+    x = torch.zeros(64, device="cuda")
+    with kg.profile(activities=BOTH, frameworks=()) as p:
+        urgent = urgent or torch.cuda.Stream(priority=-1)
+        with torch.cuda.stream(urgent):
+            x.add_(1)
+        x.add_(1)
+    numbers = [kernel.args["stream"] for kernel in kernels(p.trace)]
+    known = {stream["stream"]: stream for stream in p.trace.metadata["cuda_streams"]}
+    assert set(numbers) <= set(known), known
+    assert known[numbers[0]]["priority"] < known[numbers[1]]["priority"] == 0
+    assert known[numbers[0]]["device"] == 0
 
 
 def test_the_trace_has_the_version_of_the_runtime(torch: Any) -> None:

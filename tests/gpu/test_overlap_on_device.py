@@ -64,7 +64,8 @@ def test_kernels_of_several_streams_overlap(torch: Any) -> None:
     assert overlaps(found) > 0
 
 
-def test_no_kernel_begins_before_its_launch_but_for_the_stated_error(torch: Any) -> None:
+def test_no_kernel_begins_before_its_launch(torch: Any) -> None:
+    """Not even by what the clocks may be apart, which the trace states."""
     x = torch.zeros(64, device="cuda")
     with kg.profile(activities=["cuda"]) as p:
         for turn in range(20_000):
@@ -73,6 +74,6 @@ def test_no_kernel_begins_before_its_launch_but_for_the_stated_error(torch: Any)
                 torch.cuda.synchronize()
     launches = {event.correlation_id: event for event in p.trace.events if event.name == "cudaLaunchKernel"}
     earliest = min(event.start_ns - launches[event.correlation_id].start_ns for event in kernels(p.trace))
-    error = p.trace.metadata.get("device_clock_error_ns")
-    print(f"earliest begin of a kernel after its launch: {earliest} ns; stated error: {error}")
-    assert earliest >= -(error or 0)
+    stated = [note.text for note in p.trace.notes if note.kind == "clock"]
+    print(f"earliest begin of a kernel after its launch: {earliest} ns; {stated}")
+    assert earliest >= 0

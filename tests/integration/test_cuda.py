@@ -40,6 +40,41 @@ def test_a_kernel_is_recorded_with_every_version(play: Play, tmp_path: Path, ver
     assert result["properties"][0]["numSms"] == 132
 
 
+# As cuptiGetVersion numbers CUDA 12.0 to 13.4, and one of which nothing is known.
+VERSIONS = [18, 20, 21, 22, 23, 24, 26, 28, 130001, 130100, 130201, 130303, 130401, 130500]
+FIRST_WITH_THREAD_OF_COMPILATION, FIRST_WITH_TIME_OF_EVENT, FIRST_WITH_PRIORITY = 22, 26, 130100
+FAKE_PRIORITY = -3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_kind_of_record_is_read_with_every_version(play: Play, version: int) -> None:
+    result = play("every_kind_of_record", FAKE_CUPTI_VERSION=str(version))
+    assert names(result, "kernel") == ["add(float*)"] * 2
+    copies = ["Memcpy HtoD (Pinned -> Device)", "Memcpy PtoP (Device -> Device)"]
+    assert names(result, "gpu_memcpy") == copies * 2
+    assert names(result, "gpu_memset") == ["Memset (Device)"] * 2
+    assert names(result, "cuda_sync") == ["Stream Wait Event"] * 2
+    assert names(result, "cuda_event") == ["cudaEvent"] * 2 * (version >= FIRST_WITH_TIME_OF_EVENT)
+    compilation = ["JIT PTX to cubin: compile"] * (version >= FIRST_WITH_THREAD_OF_COMPILATION)
+    assert names(result, "overhead") == ["Buffer Flush", *compilation] * 2
+    assert names(result, "cpu_instant_event") == ["[memory]"] * 2
+    kernels = [event["args"] for event in result["events"] if event["category"] == "kernel"]
+    priority = FAKE_PRIORITY if version >= FIRST_WITH_PRIORITY else None
+    assert [kernel.get("priority") for kernel in kernels] == [priority] * 2
+    (stream,) = result["metadata"]["cuda_streams"]
+    assert stream == {"device": 1, "context": 2, "stream": 9, "priority": -5, "kind": "non-blocking"}
+    assert "unknown kind" not in texts(result)
+
+
+def test_kernels_lie_on_the_device_that_ran_them(play: Play) -> None:
+    assert play("several_devices") == {
+        "kernels": {"first": [0, 0], "second": [1, 1]},
+        "tracks": 2,
+        "drawn": 2,
+        "properties": [0, 1],
+    }
+
+
 def test_device_time_counts_for_the_scope_that_launched(play: Play, tmp_path: Path) -> None:
     result = play("kernel_in_scope", tmp_path / "trace.json")
     self_time, total = result["averages"]["step"]
@@ -89,6 +124,34 @@ def test_a_program_without_cuda_is_told_so(play: Play) -> None:
     result = play("cuda_never_appears")
     assert names(result, "user_annotation") == ["step"]
     assert "did not initialise CUDA" in texts(result)
+
+
+def test_the_library_that_the_program_has_loaded_is_taken_before_the_one_that_is_named(
+    play: Play, tmp_path: Path
+) -> None:
+    result = play("kernel_in_scope", tmp_path / "trace.json", KINETOGRAPH_CUPTI="/no/such/libcupti.so")
+    assert names(result, "kernel") == ["add(float*)"]
+
+
+def test_the_library_that_is_named_is_opened_where_the_program_has_loaded_none(play: Play) -> None:
+    result = play("cupti_is_not_mapped")
+    assert result["metadata"]["cupti_version"] == 130001
+
+
+def test_a_library_that_cannot_be_used_is_named_and_scopes_are_timed_instead(
+    play: Play, cuda_libraries: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "libcupti.so"
+    text.write_text("no library")
+    for library, why in (
+        (tmp_path / "missing.so", "cannot open shared object file"),
+        (text, "file too short"),
+        (cuda_libraries / "libcuda.so.1", "lacks functions that every libcupti since 11.8 has"),
+    ):
+        result = play("cupti_is_not_mapped", KINETOGRAPH_CUPTI=str(library))
+        assert str(library) in texts(result)
+        assert why in texts(result)
+        assert names(result, "gpu_user_annotation") == ["step"]
 
 
 def test_another_owner_of_cupti_costs_the_kernels_and_nothing_else(play: Play) -> None:

@@ -277,6 +277,31 @@ TEST(a_schema_within_itself_ends) {
     CHECK(args(stop(session), "endless").find("null") != std::string::npos);
 }
 
+TEST(arrays_within_arrays_whose_sizes_lie_end) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("liars");
+    uint64_t type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8;
+    for (const char* name : {"innermost", "within", "between", "around"})
+        type =
+            registered(domain, {entry("all", type, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1000)}, 1, name);
+    const std::vector<uint8_t> data(1000, 7);
+    const nvtxPayloadData_t payload{type, data.size(), data.data()};
+    const auto session = start();
+    mark_with(domain, "of a liar", &payload, 1);
+    CHECK(row_of(stop(session), "of a liar") == 0);
+}
+
+TEST(a_message_in_a_payload_is_the_name_as_it_was_written) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("quoting");
+    const uint64_t schema = registered(
+        domain, {entry("message", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE)},
+        sizeof(char*), "Quoting");
+    const char* message = R"(a "quoted" \ name)";
+    const nvtxPayloadData_t payload{schema, sizeof message, &message};
+    const auto session = start();
+    nvtxMarkPayload(domain, &payload, 1);
+    CHECK(category(stop(session), message) == "quoting");
+}
+
 TEST(ranges_that_are_told_by_payloads) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("told");
     CHECK(nvtxDomainIsEnabled(domain) != 0);

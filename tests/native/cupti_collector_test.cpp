@@ -75,6 +75,15 @@ TEST(arguments_of_a_kernel_are_kinetos) {
     CHECK(trace.device_properties.find("\"name\":\"Fake \\\"H200\\\"\"") != std::string::npos);
 }
 
+TEST(what_few_kernels_have_is_told_of_those) {
+    CudaSession session;
+    cuda().call<decltype(fake_cooperative_launch)>("fake_cooperative_launch", "k");
+    const Trace trace = session.stop();
+    CHECK(row_args(trace, rows_of(trace, Category::kernel).at(0))
+              .ends_with("\"channel_type\":0,\"cluster\":[4,1,1],\"local memory per thread\":48,"
+                         "\"launch type\":\"cooperative\",\"launched by\":\"device\""));
+}
+
 TEST(copies_and_sets_tell_what_they_moved) {
     CudaSession session;
     cuda().call<decltype(fake_copy)>("fake_copy", 4096, 1, 2, 3, 7);
@@ -396,6 +405,35 @@ TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {
     const size_t row = rows_of(trace, Category::overhead).at(0);
     CHECK(name_of(trace, row) == "Buffer Flush");
     CHECK(trace.tracks[trace.track[row]].tid == std::to_string(gettid()));
+}
+
+TEST(compilation_by_the_driver_lies_on_the_thread_that_waited_for_it) {
+    CudaSession session;
+    cuda().call<decltype(fake_compilation)>("fake_compilation");
+    const Trace trace = session.stop();
+    const size_t row = rows_of(trace, Category::overhead).at(0);
+    CHECK(name_of(trace, row) == "JIT PTX to cubin: compile");
+    CHECK(trace.tracks[trace.track[row]].tid == std::to_string(gettid()));
+}
+
+TEST(sessions_of_many_threads_come_and_go) {
+    constexpr int threads = 4, sessions = 20;
+    std::vector<std::thread> running;
+    for (int i = 0; i < threads; ++i)
+        running.emplace_back([i] {
+            const std::string own = "of thread " + std::to_string(i);
+            for (int k = 0; k < sessions; ++k) {
+                CudaSession session;
+                cuda().launch(own.c_str());
+                const Trace trace = session.stop();
+                size_t found = 0;
+                for (const size_t row : rows_of(trace, Category::kernel)) found += name_of(trace, row) == own;
+                CHECK(found == 1);
+            }
+        });
+    for (std::thread& thread : running) thread.join();
+    CHECK(collect::cuda_status().state == collect::CudaState::off);
+    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 }
 
 TEST(many_launches_from_many_threads_are_all_there) {

@@ -51,6 +51,24 @@ TEST(each_launch_is_an_event_of_its_own_and_other_work_stays_as_it_is) {
     CHECK((names == std::vector<std::string>{"CUDA Graph", "k", "CUDA Graph", "CUDA Graph"}));
 }
 
+TEST(a_copy_between_devices_is_a_node_like_any_other) {
+    const auto play = [] {
+        cuda().call<decltype(fake_launch_graph_of_peer_copy)>("fake_launch_graph_of_peer_copy", 5, 0, 1, 7);
+    };
+    CudaSession nodes;
+    play();
+    Trace trace = nodes.stop();
+    const std::string copy = row_args(trace, rows_of(trace, Category::gpu_memcpy).at(0));
+    CHECK(copy.find("\"graph id\":5,\"graph node id\":" + std::to_string(uint64_t(5) << 32)) !=
+          std::string::npos);
+    CudaSession launches;
+    play();
+    trace = launches.stop(true, whole_graphs());
+    CHECK(count(trace, Category::gpu_memcpy) == 0);
+    CHECK(row_args(trace, rows_of(trace, Category::kernel).at(0)) ==
+          "\"device\":0,\"context\":1,\"stream\":7,\"graph id\":5,\"graph nodes\":2");
+}
+
 TEST(sessions_at_once_each_get_what_they_want) {
     CudaSession launches, nodes;
     launch_graph();

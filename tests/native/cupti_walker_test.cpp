@@ -27,6 +27,7 @@ constexpr uint32_t decoded_kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
                                       CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
                                       CUPTI_ACTIVITY_KIND_JIT,
                                       CUPTI_ACTIVITY_KIND_CONTEXT,
+                                      CUPTI_ACTIVITY_KIND_STREAM,
                                       CUPTI_ACTIVITY_KIND_MEMORY2,
                                       CUPTI_ACTIVITY_KIND_MEMORY_POOL,
                                       CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
@@ -140,6 +141,7 @@ TEST(each_version_has_its_own_sizes) {
     CHECK(RecordSizes(130201).of(kernel) == 224);
     CHECK(RecordSizes(130300).of(kernel) == 232);
     CHECK(RecordSizes(130401).of(kernel) == 248);
+    CHECK(RecordSizes(130500).of(kernel) == 0);  // one of which nothing is known is asked
     CHECK(RecordSizes(23).of(CUPTI_ACTIVITY_KIND_MEMORY2) == 120);
     CHECK(RecordSizes(24).of(CUPTI_ACTIVITY_KIND_MEMORY2) == 128);
 }

@@ -19,6 +19,8 @@ struct Kind {
     CUpti_ActivityKind number;
     const char* shows;  // what would be missing
 };
+// What work belongs to. Nothing is missed without them but names of what they are.
+constexpr CUpti_ActivityKind of_things[] = {CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM};
 constexpr Kind always[] = {
     {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},   {CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between devices"},
     {CUPTI_ACTIVITY_KIND_MEMSET, "sets"},     {CUPTI_ACTIVITY_KIND_OVERHEAD, "overhead"},
@@ -174,20 +176,21 @@ std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& c
     uses_ticks_ = cupti_.register_timestamp && cupti_.register_timestamp(timestamp) == CUPTI_SUCCESS;
     result = enable(kinds);
     if (result != CUPTI_SUCCESS) return "CUPTI records no kernels: " + describe(cupti_, result);
-    calls.watch(cupti_, subscriber_);
+    if (!calls.watch(cupti_, subscriber_)) miss("calls, and so what launched the work");
     watch_captures();
     calls_.take_dropped();  // of an earlier session
     calls_.switch_on();
     return {};
 }
 
+// It tells of those that exist already, too.
+void Attachment::enable_with_existing(CUpti_ActivityKind kind) {
+    if (!cupti_.enable_and_dump || cupti_.enable_and_dump(kind) != CUPTI_SUCCESS) cupti_.enable(kind);
+}
+
 // Without kernels there is no sense in the rest; all others may be missing in some version.
 CUptiResult Attachment::enable(const WantedKinds& kinds) {
-    // It tells of contexts that exist already, too.
-    if (cupti_.enable_and_dump)
-        cupti_.enable_and_dump(CUPTI_ACTIVITY_KIND_CONTEXT);
-    else
-        cupti_.enable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    for (const CUpti_ActivityKind kind : of_things) enable_with_existing(kind);
     const CUptiResult result = cupti_.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (result != CUPTI_SUCCESS) return result;
     refused_.clear();
@@ -200,8 +203,11 @@ CUptiResult Attachment::enable(const WantedKinds& kinds) {
 template <class Kinds>
 void Attachment::switch_on(const Kinds& kinds) {
     for (const Kind& kind : kinds)
-        if (cupti_.enable(kind.number) != CUPTI_SUCCESS)
-            (refused_ += refused_.empty() ? "" : ", ") += kind.shows;
+        if (cupti_.enable(kind.number) != CUPTI_SUCCESS) miss(kind.shows);
+}
+
+void Attachment::miss(std::string_view what) {
+    (refused_ += refused_.empty() ? "" : ", ") += what;
 }
 
 void Attachment::add_kinds(const WantedKinds& kinds) {
@@ -217,7 +223,7 @@ void Attachment::disable_all() {
     calls_.switch_off();
     enable_all_callbacks(false);
     cupti_.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    cupti_.disable(CUPTI_ACTIVITY_KIND_CONTEXT);
+    for (const CUpti_ActivityKind kind : of_things) cupti_.disable(kind);
     for (const Kind& kind : always) cupti_.disable(kind.number);
     for (const Kind& kind : of_synchronization) cupti_.disable(kind.number);
     for (const Kind& kind : of_memory) cupti_.disable(kind.number);

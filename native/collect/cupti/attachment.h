@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "collect/cupti/buffers.h"
 #include "collect/cupti/call_log.h"
@@ -70,8 +71,10 @@ private:
     std::string subscribe();
     std::string configure(const WantedKinds& kinds, const WantedCalls& calls);
     CUptiResult enable(const WantedKinds& kinds);
+    void enable_with_existing(CUpti_ActivityKind kind);
     template <class Kinds>
     void switch_on(const Kinds& kinds);
+    void miss(std::string_view what);
     void disable_all();
     void watch_captures();
     void see_capture(CUpti_CallbackDomain domain, uint32_t callback, const CUpti_CallbackData& data);

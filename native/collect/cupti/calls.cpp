@@ -44,13 +44,16 @@ WantedCalls::WantedCalls(const Cupti& cupti)
       driver_(
           table_of(cupti, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE, is_wanted_driver_call)) {}
 
-void WantedCalls::watch(const Cupti& cupti, CUpti_SubscriberHandle subscriber) const {
+bool WantedCalls::watch(const Cupti& cupti, CUpti_SubscriberHandle subscriber) const {
+    bool has_any = false;
+    const auto ask_for = [&](CUpti_CallbackDomain domain, uint32_t callback) {
+        if (cupti.enable_callback(1, subscriber, domain, callback) == CUPTI_SUCCESS) has_any = true;
+    };
     for (uint32_t callback = 1; callback < runtime_.size() + newer_calls; ++callback)
-        if (wants_runtime(callback))
-            cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, callback);
+        if (wants_runtime(callback)) ask_for(CUPTI_CB_DOMAIN_RUNTIME_API, callback);
     for (uint32_t callback = 1; callback < driver_.size() + newer_calls; ++callback)
-        if (wants_driver(callback))
-            cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, callback);
+        if (wants_driver(callback)) ask_for(CUPTI_CB_DOMAIN_DRIVER_API, callback);
+    return has_any;
 }
 
 }  // namespace kinetograph::collect::cupti

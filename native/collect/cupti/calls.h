@@ -16,8 +16,8 @@ public:
     bool wants_runtime(uint32_t callback) const { return wants(runtime_, callback); }
     bool wants_driver(uint32_t callback) const { return wants(driver_, callback); }
 
-    // CUPTI calls its subscriber before and after each of them.
-    void watch(const Cupti& cupti, CUpti_SubscriberHandle subscriber) const;
+    // CUPTI calls its subscriber before and after each of them. False where it refuses them all.
+    bool watch(const Cupti& cupti, CUpti_SubscriberHandle subscriber) const;
 
 private:
     // Those that came after this list are wanted: better one too many than a launch that is missing.

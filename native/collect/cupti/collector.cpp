@@ -167,6 +167,7 @@ void CudaCollector::try_to_attach() {
         if (!cupti_) open();
         // Now, or the call would be recorded.
         if (runtime_version_ == 0) runtime_version_ = cupti::runtime_version();
+        decoder_->forget_streams();
         reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
     } catch (const std::exception& error) {
         reason_ = error.what();
@@ -247,6 +248,8 @@ void CudaCollector::tell_how_it_went(bool waited) {
         cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
         if (runtime_version_ != 0)
             cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
+        if (const std::string streams = decoder_->streams_json(); !streams.empty())
+            cupti::tell_metadata(thread, "cuda_streams", streams);
     });
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t dropped = calls_.take_dropped()) tell("dropped", dropped_calls, dropped);

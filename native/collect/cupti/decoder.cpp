@@ -1,6 +1,7 @@
 #include "collect/cupti/decoder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/json_members.h"
 #include "collect/cupti/append_struct.h"
@@ -19,6 +20,11 @@ using record::RecordKind;
 using record::ThreadBuffer;
 
 constexpr size_t most_events_known = 1'000'000;
+constexpr size_t most_streams_known = 10'000;
+
+uint64_t both(uint32_t context, uint32_t number) {
+    return uint64_t(context) << 32 | number;
+}
 
 uint32_t intern(std::string_view text) {
     return record::Recorder::instance().intern(text);
@@ -26,6 +32,14 @@ uint32_t intern(std::string_view text) {
 
 DevicePlace place_of(uint32_t device, int64_t stream) {
     return {cuda_device, {}, int32_t(device), stream};
+}
+
+// From 13.1 on it stands behind what our headers know of a kernel.
+std::optional<int32_t> priority_in(const uint8_t* record, size_t bytes) {
+    int32_t priority = 0;
+    if (bytes < sizeof(CUpti_ActivityKernel10) + sizeof priority) return std::nullopt;
+    std::memcpy(&priority, record + sizeof(CUpti_ActivityKernel10), sizeof priority);
+    return priority;
 }
 
 PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t graph, uint64_t node) {
@@ -55,6 +69,7 @@ uint32_t flags_of(uint32_t graph) {
 bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) {
     shapes_.forget_if_gone();
     clock_.anchor();
+    if (forgets_streams_.exchange(false, std::memory_order_relaxed)) streams_.clear();
     uint64_t count = 0;
     const bool is_whole =
         walk(cupti_, sizes_, filled.data, filled.valid_bytes, [&](const uint8_t* record, size_t bytes) {
@@ -76,7 +91,8 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
     switch (kind_of(record)) {
         case CUPTI_ACTIVITY_KIND_KERNEL:
         case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-            return add_kernel(thread, view<CUpti_ActivityKernel10>(record, bytes));
+            return add_kernel(thread, view<CUpti_ActivityKernel10>(record, bytes),
+                              priority_in(record, bytes));
         case CUPTI_ACTIVITY_KIND_MEMCPY:
             return add_copy(thread, view<CUpti_ActivityMemcpy6>(record, bytes));
         case CUPTI_ACTIVITY_KIND_MEMCPY2:
@@ -102,12 +118,15 @@ void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, s
             devices_[context.contextId] = context.deviceId;
             return;
         }
+        case CUPTI_ACTIVITY_KIND_STREAM:
+            return see_stream(view<CUpti_ActivityStream>(record, bytes));
         default:
             return;
     }
 }
 
-void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel) {
+void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel,
+                               std::optional<int32_t> priority) {
     devices_[kernel.contextId] = kernel.deviceId;
     const auto [name, collective] = shapes_.kernel_name(kernel.name);
     append_work(thread, {kernel.start,
@@ -115,8 +134,8 @@ void RecordDecoder::add_kernel(ThreadBuffer& thread, const CUpti_ActivityKernel1
                          name,
                          Category::kernel,
                          kernel.correlationId,
-                         {place_of(kernel.deviceId, kernel.streamId), 0, shapes_.kernel(kernel, collective),
-                          flags_of(kernel.graphId)},
+                         {place_of(kernel.deviceId, kernel.streamId), 0,
+                          shapes_.kernel(kernel, priority, collective), flags_of(kernel.graphId)},
                          {}});
 }
 
@@ -135,18 +154,24 @@ void RecordDecoder::add_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpy6& 
 }
 
 void RecordDecoder::add_peer_copy(ThreadBuffer& thread, const CUpti_ActivityMemcpyPtoP4& copy) {
+    devices_[copy.contextId] = copy.deviceId;
     base::JsonMembers members;
     members.add("fromDevice", copy.srcDeviceId).add("inDevice", copy.deviceId);
     members.add("toDevice", copy.dstDeviceId).add("fromContext", copy.srcContextId);
     members.add("inContext", copy.contextId).add("toContext", copy.dstContextId);
     members.add("stream", copy.streamId);
+    // Of nodes that are put together, these two are asked for under other names.
+    if (copy.graphId != 0) {
+        members.add("device", copy.deviceId).add("context", copy.contextId);
+        members.add("graph id", copy.graphId).add("graph node id", copy.graphNodeId);
+    }
     append_work(thread, {copy.start,
                          copy.end,
                          intern(copy_name(copy.copyKind, copy.srcKind, copy.dstKind)),
                          Category::gpu_memcpy,
                          copy.correlationId,
                          {place_of(copy.deviceId, copy.streamId), copy.bytes, shapes_.text(members.text()),
-                          record::work_has_bytes},
+                          record::work_has_bytes | flags_of(copy.graphId)},
                          {}});
 }
 
@@ -162,6 +187,24 @@ void RecordDecoder::add_set(ThreadBuffer& thread, const CUpti_ActivityMemset4& s
                          {place_of(set.deviceId, set.streamId), set.bytes, members,
                           record::work_has_bytes | flags_of(set.graphId)},
                          {}});
+}
+
+// Programs that make a stream for each piece of work would fill the trace with them.
+void RecordDecoder::see_stream(const CUpti_ActivityStream& stream) {
+    if (streams_.size() < most_streams_known)
+        streams_[both(stream.contextId, stream.streamId)] = {int32_t(stream.priority), uint32_t(stream.flag)};
+}
+
+std::string RecordDecoder::streams_json() const {
+    std::string json;
+    for (const auto& [key, stream] : streams_) {
+        const auto context = uint32_t(key >> 32);
+        base::JsonMembers members;
+        members.add("device", device_of(context)).add("context", context).add("stream", uint32_t(key));
+        members.add("priority", stream.priority).add("kind", stream_kind(stream.kind));
+        json += (json.empty() ? "[{" : ",{") + members.text() + "}";
+    }
+    return json.empty() ? json : json + "]";
 }
 
 // Only while we wait for the GPU.
@@ -186,7 +229,7 @@ void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_Activi
     base::JsonMembers members;
     members.add("cuda_sync_kind", name);
     if (waits_for_event(sync.type)) {
-        const auto event = events_.find(uint64_t(sync.contextId) << 32 | sync.cudaEventId);
+        const auto event = events_.find(both(sync.contextId, sync.cudaEventId));
         const bool is_known = event != events_.end();
         members.add("wait_on_stream", is_known ? int32_t(event->second.stream) : -1);
         members.add("wait_on_cuda_event_record_corr_id", is_known ? int64_t(event->second.correlation) : -1);
@@ -206,7 +249,7 @@ void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_Activi
 // It marks a moment that only newer libraries tell; the others only tell whom to wait for.
 void RecordDecoder::add_event(ThreadBuffer& thread, const CUpti_ActivityCudaEvent2& event) {
     if (events_.size() > most_events_known) events_.clear();
-    events_[uint64_t(event.contextId) << 32 | event.eventId] = {event.streamId, event.correlationId};
+    events_[both(event.contextId, event.eventId)] = {event.streamId, event.correlationId};
     if (event.deviceTimestamp == 0) return;
     base::JsonMembers members;
     members.add("event_id", event.eventId).add("stream", event.streamId).add("device", event.deviceId);

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -31,11 +33,16 @@ public:
     bool decode(record::ThreadBuffer& thread, const Buffers::Filled& filled);
     void decode(record::ThreadBuffer& thread, const CallLog::Chunk& chunk);
     const WantedCalls& wanted() const { return wanted_; }
+    // From any thread: streams have other numbers once CUPTI was let go of, and those that exist are told
+    // anew.
+    void forget_streams() { forgets_streams_.store(true, std::memory_order_relaxed); }
     // The end of the last record, in ticks.
     uint64_t last_tick() const { return last_tick_.load(std::memory_order_relaxed); }
     uint64_t records() const { return records_.load(std::memory_order_relaxed); }
     // Work that was not finished when its record came, since the last time this was asked.
     uint64_t take_unfinished() { return unfinished_.exchange(0, std::memory_order_relaxed); }
+    // Of the decoder's thread only: what streams there were, as JSON; empty where none was told of.
+    std::string streams_json() const;
     // Calls of cuCtxSynchronize, of which flushing makes some itself: they tell that records still come to
     // us.
     uint64_t synchronizations() const { return synchronizations_.load(std::memory_order_relaxed); }
@@ -43,6 +50,10 @@ public:
 private:
     struct EventRecord {
         uint32_t stream, correlation;
+    };
+    struct Stream {
+        int32_t priority;
+        uint32_t kind;
     };
     struct Work {
         uint64_t start, end;
@@ -54,10 +65,12 @@ private:
     };
 
     void decode_record(record::ThreadBuffer& thread, const uint8_t* record, size_t bytes);
-    void add_kernel(record::ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel);
+    void add_kernel(record::ThreadBuffer& thread, const CUpti_ActivityKernel10& kernel,
+                    std::optional<int32_t> priority);
     void add_copy(record::ThreadBuffer& thread, const CUpti_ActivityMemcpy6& copy);
     void add_peer_copy(record::ThreadBuffer& thread, const CUpti_ActivityMemcpyPtoP4& copy);
     void add_set(record::ThreadBuffer& thread, const CUpti_ActivityMemset4& set);
+    void see_stream(const CUpti_ActivityStream& stream);
     void see_driver_call(const CUpti_ActivityAPI& call);
     void add_call(record::ThreadBuffer& thread, const LoggedCall& call);
     void add_synchronization(record::ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync);
@@ -78,6 +91,8 @@ private:
     ClockMap clock_;
     std::unordered_map<uint32_t, uint32_t> devices_;    // of contexts
     std::unordered_map<uint64_t, EventRecord> events_;  // by context and event
+    std::map<uint64_t, Stream> streams_;                // by context and stream
+    std::atomic<bool> forgets_streams_{false};
     std::atomic<uint64_t> last_tick_{0};
     std::atomic<uint64_t> records_{0};
     std::atomic<uint64_t> synchronizations_{0};

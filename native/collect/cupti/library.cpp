@@ -82,7 +82,7 @@ std::string try_library(const std::string& path, Cupti& cupti) {
     cupti.path = path;
     if (!load(library, cupti)) return path + " lacks functions that every libcupti since 11.8 has";
     if (cupti.get_version(&cupti.version) != CUPTI_SUCCESS || cupti.version < oldest_version)
-        return path + " tells no version of 11.8 or newer";
+        return path + " does not tell that it is CUPTI 11.8 or newer";
     return {};
 }
 
@@ -94,12 +94,14 @@ Cupti find_cupti(const std::vector<std::string>& candidates) {
         if (reason.empty()) return cupti;
         throw std::runtime_error(reason);
     }
-    std::string reasons = "no libcupti was found";
+    std::string reasons;
     for (const std::string& candidate : candidates) {
         const std::string reason = try_library(candidate, cupti);
         if (reason.empty()) return cupti;
-        reasons = reason;
+        (reasons += reasons.empty() ? "" : "; ") += reason;
     }
+    if (candidates.size() != 1)
+        reasons = "no libcupti can be used, and pip install 'kinetograph[cuda]' brings one: " + reasons;
     throw std::runtime_error(reasons);
 }
 

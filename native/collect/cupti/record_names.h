@@ -38,6 +38,11 @@ inline std::string_view synchronization_name(uint32_t type) {
     return word(words, type);
 }
 
+inline std::string_view stream_kind(uint32_t flag) {
+    static constexpr std::string_view words[] = {"unknown", "default", "non-blocking", "null"};
+    return word(words, flag);
+}
+
 inline bool waits_for_event(uint32_t type) {
     return type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE ||
            type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;

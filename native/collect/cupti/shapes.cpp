@@ -25,7 +25,7 @@ void bound(Map& map) {
     if (map.size() > most_kept) map.clear();
 }
 
-KernelKey key_of(const CUpti_ActivityKernel10& kernel, uint32_t collective) {
+KernelKey key_of(const CUpti_ActivityKernel10& kernel, std::optional<int32_t> priority, uint32_t collective) {
     return {kernel.deviceId,
             kernel.contextId,
             kernel.streamId,
@@ -38,7 +38,13 @@ KernelKey key_of(const CUpti_ActivityKernel10& kernel, uint32_t collective) {
             kernel.channelID,
             kernel.graphNodeId,
             uint32_t(kernel.channelType),
-            collective};
+            collective,
+            {kernel.clusterX, kernel.clusterY, kernel.clusterZ},
+            kernel.localMemoryPerThread,
+            kernel.launchType,
+            kernel.isDeviceLaunched,
+            priority.value_or(0),
+            priority.has_value()};
 }
 
 LaunchShape shape_of(const KernelKey& key) {
@@ -48,6 +54,17 @@ LaunchShape shape_of(const KernelKey& key) {
 
 void add_graph(base::JsonMembers& members, uint32_t graph, uint64_t node) {
     members.add("graph id", graph).add("graph node id", node);
+}
+
+// What only some kernels have, behind what Kineto tells of all.
+void add_rare(base::JsonMembers& members, const KernelKey& key) {
+    const uint32_t* cluster = key.cluster;
+    if (cluster[0] * cluster[1] * cluster[2] > 1) members.add("cluster", cluster[0], cluster[1], cluster[2]);
+    if (key.local_memory != 0) members.add("local memory per thread", key.local_memory);
+    if (key.launch_type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
+        key.launch_type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE)
+        members.add("launch type", std::string_view("cooperative"));
+    if (key.is_device_launched) members.add("launched by", std::string_view("device"));
 }
 
 }  // namespace
@@ -109,8 +126,9 @@ uint32_t Shapes::call_name(CUpti_CallbackDomain domain, uint32_t callback) {
     return known->second = intern(without_version(name));
 }
 
-uint32_t Shapes::kernel(const CUpti_ActivityKernel10& kernel, uint32_t collective) {
-    const KernelKey key = key_of(kernel, collective);
+uint32_t Shapes::kernel(const CUpti_ActivityKernel10& kernel, std::optional<int32_t> priority,
+                        uint32_t collective) {
+    const KernelKey key = key_of(kernel, priority, collective);
     const auto known = kernels_.find(key);
     if (known != kernels_.end()) return known->second;
     bound(kernels_);
@@ -131,7 +149,9 @@ std::string Shapes::spelled(const KernelKey& key) const {
     members.add("block", key.block[0], key.block[1], key.block[2]);
     members.add("est. achieved occupancy %", occupancy.percent);
     add_graph(members, key.graph, key.graph_node);
+    if (key.has_priority) members.add("priority", key.priority);
     members.add("channel", key.channel).add("channel_type", key.channel_type);
+    add_rare(members, key);
     const std::string& collective = collectives_[key.collective];
     return collective.empty() ? members.text() : members.text() + "," + collective;
 }

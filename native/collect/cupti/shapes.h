@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,6 +33,12 @@ struct KernelKey {
     uint64_t graph_node;
     uint32_t channel_type;
     uint32_t collective;  // index of its members, 0: none
+    uint32_t cluster[3];
+    uint32_t local_memory;  // bytes per thread
+    uint32_t launch_type;
+    uint32_t is_device_launched;
+    int32_t priority;
+    uint32_t has_priority;
     bool operator==(const KernelKey&) const = default;
 };
 
@@ -70,7 +77,9 @@ public:
     // Without the version that CUPTI adds: cudaLaunchKernel.
     uint32_t call_name(CUpti_CallbackDomain domain, uint32_t callback);
 
-    uint32_t kernel(const CUpti_ActivityKernel10& kernel, uint32_t collective);
+    // `priority` of the launch, where the version tells it.
+    uint32_t kernel(const CUpti_ActivityKernel10& kernel, std::optional<int32_t> priority,
+                    uint32_t collective);
     uint32_t place(const PlaceKey& key);
     uint32_t call(uint32_t callback);
     uint32_t text(const std::string& members);

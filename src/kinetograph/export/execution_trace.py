@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -37,6 +38,8 @@ class ExecutionTraceFile:
         self.lost_bytes = 0  # they came faster than they could be written
         # As it was meant where the program stood then.
         self.target = target_of(os.path.abspath(path))
+        if self.target.is_dir():
+            raise cannot_write(self.target, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
         self._nodes = nodes
         self._error: OSError | None = None
         self._is_over = self._is_closed = False

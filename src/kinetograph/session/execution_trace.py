@@ -22,9 +22,10 @@ __all__ = ["ExecutionTraceObserver", "observer_from_environment"]
 
 _SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE"
 _registered: weakref.WeakSet[ExecutionTraceObserver] = weakref.WeakSet()
-# Those that have been left to their writers; waited for at exit. A forked child has none.
-_ending: list[ExecutionTraceFile] = []
-os.register_at_fork(after_in_child=_ending.clear)
+# Those that nobody waits for: their writers finish them, and so does the end of the program. A forked child
+# has none.
+_left: list[ExecutionTraceFile] = []
+os.register_at_fork(after_in_child=_left.clear)
 _finishes_at_exit = False
 
 
@@ -55,7 +56,7 @@ class ExecutionTraceObserver:
         file = vars(self).get("_file")
         if file is not None and self._process == os.getpid():
             # The garbage collector may find us in any thread, and under any lock.
-            _ending.append(file)
+            _left.append(file)
             file.leave_to_writer()
 
     @staticmethod
@@ -239,14 +240,13 @@ def _observer_of_environment() -> ExecutionTraceObserver | None:
 
 def _finish(file: ExecutionTraceFile) -> None:
     """If the wait is interrupted, it is finished all the same."""
-    if file not in _ending:
-        _ending.append(file)
     try:
         file.finish()
-    except KinetographError:
-        _ending.remove(file)
+    except Exception:
         raise
-    _ending.remove(file)
+    except BaseException:
+        _left.append(file)
+        raise
     if file.lost_bytes:
         warn_program(
             f"{file.lost_bytes} bytes of an execution trace were lost: they came faster than they could be "
@@ -255,8 +255,15 @@ def _finish(file: ExecutionTraceFile) -> None:
 
 
 def _finish_left() -> None:
-    """Of observers that were dropped; nobody is there to take an exception, so it becomes a sentence."""
-    for file in list(_ending):
+    """Of observers that were dropped; nobody is there to take an exception, so it becomes a sentence.
+
+    Each is taken by one thread: others may be here, too.
+    """
+    while True:
+        try:
+            file = _left.pop()
+        except IndexError:
+            return
         try:
             _finish(file)
         except Exception as error:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Operators", "build_observer", "imported_torch"]
 
+_IMPORTED_MEANWHILE = (
+    "operators of torch are not recorded: the program imported torch while this session ran; "
+    'import it before, or pass frameworks=["torch"]'
+)
+
 
 def build_observer() -> Path:
     """Where the observer for torch is kept; built if it has to be."""
@@ -121,7 +126,11 @@ class Operators:
             yield from (("torch", sentence) for sentence in self._use.notes())
         if self._note:
             yield "torch", self._note
-        elif self._use is None and self._config.with_flops:
+        elif self._use is not None:
+            return
+        elif self._is_wanted and _torch_of_the_program() is not None:
+            yield "torch", _IMPORTED_MEANWHILE
+        elif self._config.with_flops:
             yield (
                 "partial",
                 "with_flops: FLOPs are those of operators, and the program had not imported torch",

@@ -69,6 +69,45 @@ def kernel_in_scope() -> dict[str, Any]:
     return {**summary(p.trace), "averages": averages}
 
 
+def every_kind_of_record() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    asks = kg.ExperimentalConfig(enable_cuda_sync_events=True)
+    nothing = ctypes.c_uint64(0)
+    with kg.profile(activities=["cpu", "cuda"], profile_memory=True, experimental_config=asks) as p:
+        for _ in range(2):  # each kind is behind each other one
+            cuda.launch()
+            cuda.copy()
+            cuda.cupti.fake_peer_copy(ctypes.c_uint64(64), 0, 1, 7)
+            cuda.cupti.fake_set(ctypes.c_uint64(512), 7)
+            cuda.cupti.fake_record_event(3, 7)
+            cuda.cupti.fake_stream_wait_event(3, 8)
+            cuda.cupti.fake_overhead(1 << 16)
+            cuda.cupti.fake_create_stream(1, 9, -5)
+            cuda.cupti.fake_compilation()
+            cuda.cupti.fake_allocate(ctypes.c_uint64(4096), ctypes.c_uint64(100), 0, nothing, nothing)
+    return summary(p.trace)
+
+
+def several_devices() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda()
+    cuda.driver.fake_set_devices(2)
+    cuda.initialise()
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
+        cuda.launch("first", device=0)
+        cuda.launch("second", device=1)
+    found = [event for event in p.events() if event.category == "kernel"]
+    return {
+        "kernels": {event.name: [event.device_index, event.args["device"]] for event in found},
+        "tracks": len({event.track.process.pid for event in found}),
+        "drawn": sum(event.category == "gpu_user_annotation" for event in p.events()),
+        "properties": [each["id"] for each in p.trace.device_properties],
+    }
+
+
 def a_kernel_records_what_it_does() -> dict[str, Any]:
     import time
     from pathlib import Path
@@ -113,6 +152,15 @@ def cuda_never_appears() -> dict[str, Any]:
     import kinetograph as kg
 
     Cuda()
+    with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
+        pass
+    return summary(p.trace)
+
+
+def cupti_is_not_mapped() -> dict[str, Any]:
+    import kinetograph as kg
+
+    ctypes.CDLL(f"{FOLDER}/libcuda.so.1", mode=ctypes.RTLD_GLOBAL).cuInit(0)
     with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
         pass
     return summary(p.trace)

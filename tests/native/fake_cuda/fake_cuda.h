@@ -57,8 +57,13 @@ FAKE_API uint32_t fake_driver_launch(const char* kernel, uint32_t device, uint32
 FAKE_API uint32_t fake_copy(uint64_t bytes, uint8_t kind, uint8_t from, uint8_t to, uint32_t stream);
 FAKE_API uint32_t fake_peer_copy(uint64_t bytes, uint32_t from_device, uint32_t to_device, uint32_t stream);
 FAKE_API uint32_t fake_set(uint64_t bytes, uint32_t stream);
+// With a cluster, local memory, and whatever else few kernels have.
+FAKE_API uint32_t fake_cooperative_launch(const char* kernel);
 // A graph of so many kernels, each a node of it.
 FAKE_API uint32_t fake_launch_graph(uint32_t graph, uint32_t nodes, uint32_t stream);
+// One that copies from device to device, and has a kernel behind that.
+FAKE_API uint32_t fake_launch_graph_of_peer_copy(uint32_t graph, uint32_t from_device, uint32_t to_device,
+                                                 uint32_t stream);
 // A call of the runtime that does nothing, by its callback id.
 FAKE_API uint32_t fake_runtime_call(uint32_t callback);
 FAKE_API void fake_record_event(uint32_t event, uint32_t stream);
@@ -76,6 +81,9 @@ FAKE_API void fake_allocate_pinned(uint64_t address, uint64_t bytes);
 // What a pool keeps after it was told to give some back.
 FAKE_API void fake_trim_pool(uint64_t pool, uint64_t pool_bytes, uint32_t device);
 FAKE_API void fake_overhead(uint32_t kind);
+FAKE_API void fake_create_stream(uint32_t device, uint32_t stream, int32_t priority);
+// The driver compiles for this thread.
+FAKE_API void fake_compilation(void);
 // A kernel that had not ended when its record came.
 FAKE_API void fake_unfinished_kernel(void);
 // So many records found no room.

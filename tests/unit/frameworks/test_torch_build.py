@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,55 @@ def test_another_torch_has_another_observer(
     monkeypatch.setattr(torch.version, "git_version", "0" * 40)
     assert not build.is_built(torch)
     assert build.built_library(torch, quiet=True) != first
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda whole: whole[:-1],
+    "empty": lambda whole: b"",
+    "zeroed": lambda whole: bytes(len(whole)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_a_crash_or_a_full_disk_left_of_it_is_built_again(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    """To load it would end the process."""
+    monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    library = build.built_library(torch, quiet=True)
+    whole = library.read_bytes()
+    library.write_bytes(DAMAGES[damage](whole))
+    assert not build.is_built(torch)
+    assert build.built_library(torch, quiet=True) == library
+    assert library.read_bytes() == whole
+    assert (tmp_path / "calls").read_text() == "once\nonce\n"
+
+
+class Terminal(io.StringIO):
+    """Makes a file once it is told how long something takes."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if text.endswith(" s\r"):
+            self._file.touch()
+        return super().write(text)
+
+
+def test_a_terminal_is_told_how_long_it_takes(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = f"while [ ! -e {tmp_path}/told ]; do sleep 0.01; done\n{WRITES}"
+    monkeypatch.setenv("CXX", compiler(tmp_path, waits))
+    monkeypatch.setattr(build, "_TOLD_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(sys, "stderr", Terminal(tmp_path / "told"))
+    build.built_library(torch)
+    assert "kinetograph: 0 s\r" in sys.stderr.getvalue()  # type: ignore[attr-defined]
 
 
 def test_without_a_compiler_it_says_what_was_tried(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

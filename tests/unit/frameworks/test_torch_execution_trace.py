@@ -19,6 +19,7 @@ from tests.execution_traces import Graph, attributes, loaded, same_nodes
 from tests.torch_programs import convolution_step, transformer_step
 
 import kinetograph as kg
+from kinetograph.export.execution_trace import ExecutionTraceFile
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
@@ -365,6 +366,8 @@ def test_a_dropped_observer_finishes_its_file(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(kg.KinetographError, match=r"cannot write .*missing"):
         kg.ExecutionTraceObserver().register_callback(tmp_path / "missing" / "graph.json")
+    with pytest.raises(kg.KinetographError, match=r"cannot write .*: Is a directory"):
+        kg.ExecutionTraceObserver().register_callback(tmp_path)
     with pytest.raises(kg.ArgumentError, match="output_file_path"):
         kg.ExecutionTraceObserver().register_callback(3)  # type: ignore[arg-type]
     with pytest.raises(kg.ArgumentError, match="execution_trace_observer"):
@@ -459,6 +462,26 @@ def test_a_file_is_finished_though_the_wait_for_it_is_interrupted(
         if thread.name == "kinetograph execution trace":
             thread.join()
     assert "aten::add" in {node["name"] for node in json.loads(path.read_text())["nodes"]}
+
+
+def test_an_observer_is_registered_while_another_thread_finishes_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = kg.ExecutionTraceObserver(), kg.ExecutionTraceObserver()
+    first.register_callback(tmp_path / "first.json")
+    finish = ExecutionTraceFile.finish
+
+    def finish_slowly(file: ExecutionTraceFile) -> None:
+        monkeypatch.setattr(ExecutionTraceFile, "finish", finish)
+        register = threading.Thread(target=second.register_callback, args=(tmp_path / "second.json",))
+        register.start()
+        register.join()
+        finish(file)
+
+    monkeypatch.setattr(ExecutionTraceFile, "finish", finish_slowly)
+    first.unregister_callback()
+    second.unregister_callback()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first.json", "second.json"]
 
 
 def test_a_relative_path_is_meant_from_where_it_was_given(

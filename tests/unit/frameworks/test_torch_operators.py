@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -415,6 +416,22 @@ print([event.name for event in profile.events()])
     assert done.stdout.strip() == "['aten::ones', 'aten::empty', 'aten::fill_']", done.stderr
 
 
+def test_torch_that_is_imported_while_a_session_runs_is_a_note() -> None:
+    program = """
+import kinetograph as kg
+with kg.profile(with_flops=True) as profile, kg.profile(frameworks=()) as other:
+    import torch
+    torch.ones(2)
+assert not profile.events()
+for each in (profile, other):
+    print([note.text for note in each.trace.notes if note.kind in ("torch", "partial")])
+"""
+    told, others = run(program).stdout.splitlines()
+    assert "the program imported torch while this session ran" in told
+    assert "had not imported" not in told
+    assert "while this session ran" not in others
+
+
 def test_a_forked_child_is_not_watched_and_can_record_itself() -> None:
     program = """
 import os, threading, torch
@@ -466,3 +483,61 @@ def test_a_convolution_that_torch_refuses_is_refused_as_before() -> None:
     """Its numbers are looked at before torch itself has looked at them."""
     with kg.profile(with_flops=True), pytest.raises(RuntimeError, match="non-positive stride"):
         torch.nn.functional.conv1d(torch.randn(1, 2, 8), torch.randn(3, 2, 3), stride=0)
+
+
+class Sized(torch.Tensor):  # type: ignore[misc,name-defined]
+    """Its sizes are known to Python alone, which runs operators to tell them."""
+
+    @staticmethod
+    def __new__(cls, inner: Any) -> Any:
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, dispatch_sizes_strides_policy="sizes"
+        )
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args = [value.inner if isinstance(value, Sized) else value for value in args]
+        asked = {"sym_size": "shape", "size": "shape", "sym_stride": "stride", "stride": "stride"}
+        name = asked.get(function.overloadpacket.__name__)
+        if name is None:
+            return function(*args, **(kwargs or {}))
+        torch.ones(3, 3).exp()
+        return args[0].shape if name == "shape" else args[0].stride()
+
+
+def added(depth: int, **options: Any) -> kg.Trace:
+    """Of an addition so deep in ranges, in a thread that has kept nothing in mind."""
+    tensor = Sized(torch.ones(4, 4))
+
+    def add() -> None:
+        with contextlib.ExitStack() as ranges:
+            for _ in range(depth):
+                ranges.enter_context(torch.profiler.record_function("around"))
+            torch.add(tensor, 1)
+
+    with kg.profile(**options) as profile:
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join()
+    return profile.trace
+
+
+@pytest.mark.parametrize("depth", [0, 60, 61, 62, 63, 64])
+def test_operators_that_a_tensor_runs_to_tell_its_sizes_are_not_the_programs(
+    depth: int, tmp_path: Path
+) -> None:
+    """However many are open around them: what keeps those in mind grows at some depth."""
+    graph = kg.ExecutionTraceObserver().register_callback(tmp_path / "graph.json")
+    trace = added(depth, record_shapes=True, with_flops=True, execution_trace_observer=graph)
+    graph.unregister_callback()
+    plain = names(added(depth))
+    assert names(trace) == plain
+    nodes = [node["name"] for node in json.loads((tmp_path / "graph.json").read_text())["nodes"]]
+    assert Counter(name for name in nodes if not name.startswith("[pytorch")) == Counter(plain)
+    assert all(event.finished for event in trace.events)
+    additions = [event.shapes for event in trace.events if event.name == "aten::add"]
+    assert additions == [[[4, 4], [], []]] * 2
+    assert "unbalanced" not in kinds_of_notes(trace)

@@ -26,6 +26,8 @@ _HEADERS = Path(_native.__file__).parent / "include"
 _FLAGS = ("-O2", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 _LAST_LINES = 12
 _SECONDS = 900
+_TOLD_EVERY_SECONDS = 1.0
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def built_library(torch: Any, *, quiet: bool = False) -> Path:
@@ -34,13 +36,13 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
     Of processes that ask at the same time one builds, and the others wait for it.
     """
     target = _target(torch)
-    if target.exists():
+    if _is_whole(target):
         return target
     compiler = _compiler()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _locked(target.with_suffix(".lock")):
-            if not target.exists():
+            if not _is_whole(target):
                 _build(torch, compiler, target, quiet)
     except OSError as error:
         raise NotAvailable(
@@ -51,7 +53,19 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
 
 
 def is_built(torch: Any) -> bool:
-    return _target(torch).exists()
+    return _is_whole(_target(torch))
+
+
+def _is_whole(library: Path) -> bool:
+    """Whether it ends with the digest of what is in front of it.
+
+    Loading what a crash or a full disk left of one would end the process.
+    """
+    try:
+        content = library.read_bytes()
+    except OSError:
+        return False
+    return content[-_DIGEST_BYTES:] == hashlib.sha256(content[:-_DIGEST_BYTES]).digest()
 
 
 def cached_observers(version: str) -> list[Path]:
@@ -106,7 +120,8 @@ def _build(torch: Any, compiler: list[str], target: Path, quiet: bool) -> None:
     _tell(quiet, f"building the observer for torch {torch.__version__} (once, about a minute)\n")
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
         made = Path(folder) / target.name
-        _compile(_command(torch, compiler, made))
+        _compile(_command(torch, compiler, made), quiet)
+        _seal(made)
         made.replace(target)
     _tell(quiet, f"built in {time.monotonic() - started:.0f} s: {target}\n")
 
@@ -136,26 +151,51 @@ def _standard_library() -> list[str]:
     return sorted(path for path in mapped if os.path.basename(path).startswith("libstdc++.so"))
 
 
-def _compile(command: list[str]) -> None:
-    try:
-        result = subprocess.run(
-            command,
-            env=os.environ | {"LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise NotAvailable(f"{command[0]} did not end in {_SECONDS} s: {shlex.join(command)}") from None
-    if result.returncode != 0:
-        last = "\n".join(result.stdout.splitlines()[-_LAST_LINES:])
+def _compile(command: list[str], quiet: bool) -> None:
+    with subprocess.Popen(
+        command,
+        env=os.environ | {"LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as compiler:
+        try:
+            said = _awaited(compiler, quiet)
+        except subprocess.TimeoutExpired:
+            compiler.kill()
+            raise NotAvailable(f"{command[0]} did not end in {_SECONDS} s: {shlex.join(command)}") from None
+        except BaseException:
+            compiler.kill()
+            raise
+    if compiler.returncode != 0:
+        last = "\n".join(said.splitlines()[-_LAST_LINES:])
         raise NotAvailable(
             f"the observer for torch could not be built by\n{shlex.join(command)}\n{last}",
             hint="CXX names another compiler; it must know C++20",
         )
+
+
+def _awaited(compiler: subprocess.Popen[str], quiet: bool) -> str:
+    """What it says until it ends; a terminal is told how long that takes."""
+    started = time.monotonic()
+    while True:
+        try:
+            return compiler.communicate(timeout=_TOLD_EVERY_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            seconds = time.monotonic() - started
+            if seconds > _SECONDS:
+                raise
+            _tell(quiet or not _has_terminal(), f"{seconds:.0f} s\r")
+
+
+def _seal(library: Path) -> None:
+    """For `_is_whole`. On the disk before it gets its name, or that may be all that a crash leaves of it."""
+    with library.open("r+b") as file:
+        file.write(hashlib.sha256(file.read()).digest())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def found_compiler() -> list[str] | None:
@@ -174,6 +214,13 @@ def _compiler() -> list[str]:
             hint="install g++, or let CXX name a compiler",
         )
     return command
+
+
+def _has_terminal() -> bool:
+    try:
+        return bool(sys.stderr.isatty())
+    except Exception:
+        return False
 
 
 def _tell(quiet: bool, text: str) -> None:

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "telling.h"
 #include "trace_extras.h"
 #include "trace_nodes.h"
 #include "trace_values.h"
@@ -82,7 +83,6 @@ uint64_t last_trace = 0;
 struct Thread {
     std::array<std::shared_ptr<ThreadLog>, most_traces> logs;
     std::string scratch;
-    bool is_busy = false;  // operators that a tensor runs to tell of itself are not the program's
 };
 
 // As in observer.cpp: one word, let go of when the thread ends.
@@ -100,15 +100,6 @@ Thread& this_thread() {
     }
     return *traced_thread;
 }
-
-class Busy {
-public:
-    explicit Busy(Thread& thread) : thread_(thread) { thread_.is_busy = true; }
-    ~Busy() { thread_.is_busy = false; }
-
-private:
-    Thread& thread_;
-};
 
 struct OpenNode : at::ObserverContext {
     OpenNode(std::shared_ptr<ThreadLog> log, uint64_t id, uint32_t process)
@@ -184,9 +175,9 @@ std::unique_ptr<at::ObserverContext> begin(size_t number, const at::RecordFuncti
     Place& place = (*places.load(std::memory_order_relaxed))[number];
     const uint64_t trace = place.running.load(std::memory_order_acquire);
     if (trace == 0) return nullptr;
+    if (is_telling) return nullptr;
+    const Telling telling;
     Thread& thread = this_thread();
-    if (thread.is_busy) return nullptr;
-    const Busy busy(thread);
     std::shared_ptr<ThreadLog>& log = thread.logs[number];
     if (!log || log->trace != trace) [[unlikely]]
         new_log(place, trace, function.threadId(), log);
@@ -230,7 +221,7 @@ void end(size_t number, const at::RecordFunction& function, const OpenNode& node
     if (node.process != process.load(std::memory_order_relaxed)) return;
     Place& place = (*places.load(std::memory_order_relaxed))[number];
     Thread& thread = this_thread();
-    const Busy busy(thread);
+    const Telling telling;
     put_end(thread.scratch, node.id, function.outputs());
     const std::lock_guard lock(node.log->mutex);
     close(node.log->open, node.id);

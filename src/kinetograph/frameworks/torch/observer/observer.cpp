@@ -17,6 +17,7 @@
 #include "inputs.h"
 #include "names.h"
 #include "recorder.h"
+#include "telling.h"
 
 namespace torch::jit {
 TORCH_API std::vector<std::string> currentModuleHierarchy();  // of a header that would bring all of JIT along
@@ -157,9 +158,11 @@ uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t want
     return members.empty() ? 0 : recorder->intern_text(members.data(), members.size());
 }
 
-// What a strange tensor throws costs no more than what would have been told of it.
+// What a strange tensor throws costs no more than what would have been told of it. Operators that it runs in
+// here would move `open`, and spoil the key that is being made.
 void describe(Thread& thread, const at::RecordFunction& function, Name name, uint32_t wanted,
               OpenOperator& open) noexcept {
+    const Telling telling;
     try {
         if (wanted & (wants_shapes | wants_flops)) {
             if (!thread.inputs) thread.inputs = std::make_unique<Inputs>();
@@ -179,7 +182,7 @@ bool was_told(OpenOperator* top, const at::RecordFunction& function, int registr
 
 void begin(const at::RecordFunction& function, int registration) {
     Thread& thread = this_thread();
-    if (was_told(thread.open.top(), function, registration)) return;
+    if (is_telling || was_told(thread.open.top(), function, registration)) return;
     const Name name = thread.names.find(function);
     const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
     const auto scope = uint8_t(function.scope());
