@@ -12,6 +12,7 @@
 #include "intra_kernel/buffer.h"
 #include "intra_kernel/segment_rows.h"
 #include "trace/event_args.h"
+#include "trace/pause_rows.h"
 
 namespace kinetograph::intra_kernel {
 
@@ -198,6 +199,12 @@ void DeviceJoin::attribute(const std::vector<MeasuredOffset>& measured) {
 void DeviceJoin::leave_out_others() {
     const bool knows_time = attribution_.fit && attribution_.fit->error_ns() != INT64_MAX;
     const int64_t doubt_ns = knows_time ? attribution_.fit->error_ns() : 0;
+    const std::vector<trace::Pause> pauses = trace::pauses_of(trace_);
+    const auto is_in_pause = [&](int64_t first_ns, int64_t last_ns) {
+        return std::any_of(pauses.begin(), pauses.end(), [&](const trace::Pause& pause) {
+            return pause.begin_ns <= first_ns && last_ns <= pause.end_ns;
+        });
+    };
     std::vector<bool> is_kept(found_.segments.size());
     std::vector<uint32_t> kernels;
     for (size_t i = 0; i < is_kept.size(); ++i) {
@@ -205,7 +212,8 @@ void DeviceJoin::leave_out_others() {
         const int64_t offset_ns = attribution_.fit->offset_ns(span.first_ns);
         const bool is_inside = trace_.window_end_ns == 0 || !knows_time ||
                                (span.last_ns + offset_ns >= trace_.window_start_ns - doubt_ns &&
-                                span.first_ns + offset_ns <= trace_.window_end_ns + doubt_ns);
+                                span.first_ns + offset_ns <= trace_.window_end_ns + doubt_ns &&
+                                !is_in_pause(span.first_ns + offset_ns, span.last_ns + offset_ns));
         const bool has_kernel = attribution_.kernels[i] != Attribution::no_kernel;
         is_kept[i] = has_kernel || (is_inside && kernels_.empty());
         homeless_ += is_inside && !is_kept[i];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "record/recording.h"
 #include "trace/row_writer.h"
@@ -12,5 +13,11 @@ namespace kinetograph::trace {
 // there is a pause at all. A note says how much time that was. False when there was none; else whoever calls
 // sorts.
 bool write_pauses(const record::Recording& recording, int64_t tid, RowWriter& rows);
+
+struct Pause {
+    int64_t begin_ns, end_ns;
+};
+// Those that stand in a trace.
+std::vector<Pause> pauses_of(const Trace& trace);
 
 }  // namespace kinetograph::trace

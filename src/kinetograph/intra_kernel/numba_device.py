@@ -37,6 +37,7 @@ def create_profiler(
         buffer, group, groups, leader = values
         array = context.make_array(signature.args[0])(context, builder, buffer)
         leads = builder.zext(_is_first_thread(builder) if _is_none(is_leader) else leader, _WORD)
+        group, groups = (builder.and_(number, _WORD(255)) for number in (group, groups))
         place = builder.add(group, builder.shl(groups, _WORD(8)))
         operands = [builder.ptrtoint(array.data, _LONG), place, leads]
         results = [_LONG, _WORD, _WORD, _WORD]

@@ -58,6 +58,16 @@ def test_records_of_a_session_are_in_its_trace_with_their_names(buffer: HostBuff
     assert p.trace.metadata["intra_kernel_clock"][0]["source"] == "host"
 
 
+def test_what_was_recorded_in_a_pause_is_no_part_of_the_session(buffer: HostBuffer) -> None:
+    with kg.profile(activities=["cpu"]) as p:
+        buffer.run_kernel(1)
+        p.toggle_collection_dynamic(False, ["cpu"])
+        buffer.run_kernel(2)
+        p.toggle_collection_dynamic(True, ["cpu"])
+        buffer.run_kernel(3)
+    assert blocks(p.trace) == [1, 3]
+
+
 def test_a_buffer_that_is_made_in_the_session_takes_part() -> None:
     with kg.profile(activities=["cpu"]) as p:
         buffer = HostBuffer()
