@@ -51,6 +51,22 @@ def matmul(
 
 
 @triton.jit
+def specialised_matmul(buffer, a, b, c, n, k, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr):
+    """The compiler gives loads and products to warps of their own, so that each warp has a row."""
+    profiler = Profiler.create(buffer, tid(0) // 32, 16, is_leader=(tid(0) % 32 == 0))
+    left = tl.make_tensor_descriptor(a, [n, k], [k, 1], [ROWS, DEPTH])
+    right = tl.make_tensor_descriptor(b, [n, k], [k, 1], [COLUMNS, DEPTH])
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    row, column = tl.program_id(0) * ROWS, tl.program_id(1) * COLUMNS
+    for at in tl.range(0, k, DEPTH, warp_specialize=True):
+        profiler = profiler.record(is_start=True, task_type=0)
+        total = tl.dot(left.load([row, at]), right.load([column, at]).T, total)
+        profiler = profiler.record(is_start=False, task_type=0)
+    rows, columns = row + tl.arange(0, ROWS), column + tl.arange(0, COLUMNS)
+    tl.store(c + rows[:, None] * n + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
 def scaled(profiler, value):
     profiler = profiler.mark(3, payload=tl.program_id(0))
     return profiler, value * 2

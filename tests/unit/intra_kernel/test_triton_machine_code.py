@@ -6,10 +6,12 @@ import pytest
 
 pytest.importorskip("triton")
 
-from kernels import copy, matmul, waiting
+import triton
+from kernels import copy, matmul, specialised_matmul, waiting
 from machine_code import MachineCode, compiled, opcodes, positions
 
 NOT_THERE, OFF = -1, 0
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
 HALF = dict.fromkeys("abc", "*fp16")
 MATMUL = {"buffer": "*i64", **HALF, "n": "i32", "k": "i32"}
 COPY = {"buffer": "*i64", "source": "*fp16", "target": "*fp16", "task": "i32", "count": "i32"}
@@ -97,3 +99,11 @@ def test_every_store_of_a_record_is_predicated_and_none_is_fenced() -> None:
     assert len(records) == 4
     assert all(line.startswith("@") for line in records)
     assert code.count("MEMBAR") == matmul_code(NOT_THERE, 90).count("MEMBAR")
+
+
+@pytest.mark.skipif(VERSION < (3, 9), reason="Triton before 3.9 specialises no loop with a record in it")
+def test_a_loop_whose_warps_are_specialised_takes_records() -> None:
+    sizes = {"ROWS": 128, "COLUMNS": 128, "DEPTH": 64}
+    code = compiled(specialised_matmul, MATMUL, sizes, 100)
+    assert code.count("USETMAXREG") > 0  # warps that do different work have different numbers of registers
+    assert code.count("SR_CLOCKLO") >= 3
