@@ -8,6 +8,8 @@ TORCH_VENV ?= .venv-torch
 TRITON_VENV ?= .venv-triton
 ASAN_VENV ?= .venv-asan
 JOBS ?= 2
+# Tests wait as much as they compute: for programs, sockets and clocks.
+TEST_JOBS ?= 3
 FUZZ_SECONDS ?= 60
 CUPTI_VERSIONS ?= nvidia-cuda-cupti-cu12==12.0.90 nvidia-cuda-cupti-cu12==12.3.101 nvidia-cuda-cupti-cu12==12.4.127 \
   nvidia-cuda-cupti-cu12==12.5.82 nvidia-cuda-cupti-cu12==12.6.80 nvidia-cuda-cupti-cu12==12.8.90 \
@@ -46,7 +48,7 @@ test: native-test ## all tests
 	$(MAKE) pytest $(if $(BUILT)$(wildcard $(INSTALLED)),,BUILT=build/native)
 
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
-	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(TEST_JOBS) $(PYTEST_ARGS)
 
 torch-test: ## our names and numbers against PyTorch's own (installs torch into TORCH_VENV)
 	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch
