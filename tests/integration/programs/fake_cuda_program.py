@@ -120,7 +120,7 @@ def a_kernel_records_what_it_does() -> dict[str, Any]:
     from synthetic import Buffer
 
     cuda, memory = Cuda().initialise(), Buffer(1000)
-    live.register(memory, lambda buffer: (buffer.contents()[0], 0), ["load"])
+    live.register(memory, lambda buffer: buffer.contents()[0], ["load"], 0)
     with kg.profile(activities=["cpu", "cuda"]) as p, kg.scope("step"):
         cuda.launch()
         now_ns = time.time_ns()
