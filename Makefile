@@ -80,7 +80,7 @@ tsan: $(VENV)/.group-build ## the native tests under ThreadSanitizer
 fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanitizer and UBSan
 	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
 	find build/asan/tests/native -name 'fuzz_*' -type f -executable -print0 | \
-	  $(SANITIZERS) xargs -0 -P $(JOBS) -I FUZZER FUZZER $(FUZZ_SECONDS)
+	  $(SANITIZERS) xargs -0 -n 1 -P $(JOBS) sh -c '"$$0" $(FUZZ_SECONDS)'
 
 cupti-versions: $(VENV)/.group-build ## lengths of records and names of metrics, against libraries of NVIDIA's (downloads 100 MB into build)
 	$(call build_native,native)
