@@ -2,3 +2,6 @@
 #pragma once
 
 #define KINETOGRAPH_API __attribute__((visibility("default")))
+
+// For variables that the hot path reads: a declaration alone does not tell the compiler that they are near.
+#define KINETOGRAPH_INTERNAL __attribute__((visibility("hidden")))

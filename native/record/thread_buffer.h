@@ -276,14 +276,35 @@ inline Record finished_record(const Lane& lane, const OpenScope& scope, uint64_t
     return record;
 }
 
-inline void append_finished(ThreadBuffer& thread, const Lane& lane, const OpenScope& scope, uint64_t now,
-                            uint32_t line = 0) noexcept {
+// For one record more.
+inline bool has_room(const ThreadBuffer& thread) noexcept {
+    const ExtentHeader* extent = thread.extent.header;
+    return extent->used(std::memory_order_relaxed) != extent->capacity;
+}
+
+// Records lie in memory that nobody has written yet: waiting for its cache lines was half of what a call cost
+// on ARM. At the end of a slab this asks for memory that is not ours, or not there, which the processor
+// ignores.
+inline void fetch_ahead_of(const Record* room) noexcept {
+    constexpr int records_ahead = 32;
+    __builtin_prefetch(reinterpret_cast<const void*>(uintptr_t(room) + records_ahead * sizeof(Record)), 1);
+}
+
+inline void append_finished_in_room(ThreadBuffer& thread, const Lane& lane, const OpenScope& scope,
+                                    uint64_t now, uint32_t line = 0) noexcept {
     ExtentHeader* extent = thread.extent.header;
     const uint32_t used = extent->used(std::memory_order_relaxed);
-    if (used == extent->capacity) [[unlikely]]
-        return append_with_payload(thread, finished_record(lane, scope, now, line), nullptr, nullptr, 0);
-    write_finished(extent->records() + used, lane, scope, now, line);
+    Record* room = extent->records() + used;
+    fetch_ahead_of(room);
+    write_finished(room, lane, scope, now, line);
     extent->state.store(used + 1, std::memory_order_release);
+}
+
+inline void append_finished(ThreadBuffer& thread, const Lane& lane, const OpenScope& scope, uint64_t now,
+                            uint32_t line = 0) noexcept {
+    if (!has_room(thread)) [[unlikely]]
+        return append_with_payload(thread, finished_record(lane, scope, now, line), nullptr, nullptr, 0);
+    append_finished_in_room(thread, lane, scope, now, line);
 }
 
 // Idle lanes are a heap, lowest number first: a session after a busy one begins with lane 1 again.

@@ -143,6 +143,11 @@ void set_scope_stacks(bool on) {
 
 void begin_generation() {
     rules.generation = rules.generation % max_generation + 1;
+    take_plain_calls(rules.plain_word != 0);
+}
+
+void take_plain_calls(bool takes_them) {
+    rules.plain_word = takes_them ? CodeWord::upper_half_if_recorded(rules.generation) : 0;
 }
 
 OpenFrames open_frames(PyThreadState* state, bool includes_current) {

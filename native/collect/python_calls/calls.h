@@ -32,6 +32,8 @@ struct CallOptions {
 // Read on every call, written with the GIL.
 struct CallRules {
     uint32_t generation = 0;
+    // CodeWord::upper_half of the functions whose calls are recorded without further questions; 0: of none.
+    uint32_t plain_word = 0;
     uint32_t max_depth = UINT32_MAX;
     uint64_t least_ticks = 0;
     uint64_t started_at = 0;
@@ -40,10 +42,12 @@ struct CallRules {
     bool with_greenlets = false;
     bool with_objects = false;  // all calls that are named by object, however brief
 };
-extern CallRules rules;
+KINETOGRAPH_INTERNAL extern CallRules rules;
 
 // What was decided and found under the rules so far no longer holds.
 void begin_generation();
+// Whether a hook may record calls without further questions.
+void take_plain_calls(bool takes_them);
 
 inline constexpr uint32_t call_meta =
     record::open_meta(record::Category::python_function, record::RecordScope::function);

@@ -92,7 +92,7 @@ uint64_t decision_about(const PyCodeObject* code, const Origin& origin) {
     const uint32_t name = name_of(code, origin);
     remember_origin(name, origin);
     const uint64_t mark = is_by_object ? CodeWord::by_object : wanted.functions ? 0 : CodeWord::only_named;
-    return mark | uint64_t(name) << 1;
+    return mark | name;
 }
 
 const char* last_part(const char* dotted) {

@@ -9,18 +9,22 @@
 
 #include <cstdint>
 
+#include "base/visibility.h"
 #include "collect/python_names/filter.h"
 
 namespace kinetograph::collect {
 
-// generation << 33 | name << 1 | excluded. Whoever reads names on the way of every call takes `excluded` for
-// the whole truth; the words of functions that are named and yet not recorded just so have it set, too.
+// generation << 33 | excluded << 32 | name: so that one comparison of the upper half tells both that the
+// decision holds and that calls are recorded. Whoever reads names on the way of every call takes `excluded`
+// for the whole truth; the words of functions that are named and yet not recorded just so have it set, too.
 struct CodeWord {
     uint64_t bits = 0;
 
     uint32_t generation() const { return uint32_t(bits >> 33); }
-    uint32_t name() const { return uint32_t(bits >> 1); }
-    bool is_excluded() const { return bits & 1; }
+    uint32_t name() const { return uint32_t(bits); }
+    bool is_excluded() const { return bits & excluded; }
+    uint32_t upper_half() const { return uint32_t(bits >> 32); }
+    static constexpr uint32_t upper_half_if_recorded(uint32_t generation) { return generation << 1; }
     // A function of this package. What it calls is no doing of the program's, but for the few functions
     // through which the package calls the program.
     bool is_own() const { return lower_half() == own; }
@@ -35,10 +39,10 @@ struct CodeWord {
     uint32_t name_in_stacks() const { return is_excluded() ? name() & most_names : name(); }
 
     // An excluded function has no name, so the place is free.
-    static constexpr uint64_t excluded = 0 << 1 | 1, own = 1 << 1 | 1, way_to_program = 2 << 1 | 1,
-                              line_of_pth = 3 << 1 | 1;
-    // With the name between them; nobody has so many names.
-    static constexpr uint64_t only_named = uint64_t(1) << 32 | 1, by_object = only_named | uint64_t(1) << 31;
+    static constexpr uint64_t excluded = uint64_t(1) << 32, own = excluded | 1, way_to_program = excluded | 2,
+                              line_of_pth = excluded | 3;
+    // Above the name; nobody has so many names.
+    static constexpr uint64_t only_named = excluded | uint64_t(1) << 31, by_object = only_named | 1 << 30;
     static constexpr uint32_t most_names = (uint32_t(1) << 30) - 1;
 
 private:
@@ -46,7 +50,7 @@ private:
 };
 inline constexpr uint32_t max_generation = (uint32_t(1) << 31) - 1;
 
-extern Py_ssize_t code_slot;
+KINETOGRAPH_INTERNAL extern Py_ssize_t code_slot;
 
 inline CodeWord word_of(const PyCodeObject* code) {
     struct Extra {

@@ -21,8 +21,6 @@ _PyFrameEvalFunction next = _PyEval_EvalFrameDefault;  // what we pass frames on
 uint32_t installation = 0;                             // counts installations; 0: none is on
 uint32_t installations = 0;
 uint32_t first_generation = 0;  // of the rules under which this installation has recorded
-// While installed: of every call the end is wanted, whatever it took and wherever it was made.
-bool takes_plain_calls = false;
 uint64_t late_ends = 0;
 void (*give_way)() = nullptr;
 
@@ -217,39 +215,53 @@ bool is_own_call(const record::ThreadBuffer& thread, PyThreadState* state) {
 // and whose open calls began under our eyes, with room for one more. It is recorded without calling anything,
 // which spares most registers the way to memory and back.
 bool is_plain(const record::ThreadBuffer* thread, CodeWord word, const PyThreadState* state) {
-    if (!takes_plain_calls || !thread || !record::is_recording(*thread)) return false;
-    if (thread->calls_generation != rules.generation || word.generation() != rules.generation ||
-        word.is_excluded())
-        return false;
+    if (word.upper_half() != rules.plain_word || !thread || !record::is_recording(*thread)) return false;
     const record::Lane& calls = thread->calls;
-    return calls.depth > thread->found_depth && calls.depth < calls.capacity && thread->own_call == 0 &&
+    return thread->calls_generation == rules.generation && calls.depth > thread->found_depth &&
+           calls.depth < calls.capacity && thread->own_call == 0 &&
            reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= thread->stack_limit &&
            state->recursion_remaining > 0;
 }
 
-// `depth` is what it was when the call had begun.
-[[gnu::noinline]] void end_plainly(CodeWord word, uint32_t depth) {
-    const uint64_t now = base::read_counter();
-    record::ThreadBuffer* thread = record::current_thread;
-    if (!thread || !record::is_recording(*thread) || thread->calls_generation != rules.generation ||
-        word.generation() != rules.generation || thread->calls.depth != depth || depth <= thread->found_depth)
-        [[unlikely]]
-        return end_unless_seen(word, now);
-    record::append_finished(*thread, thread->calls, thread->calls.entries[depth - 1], now);
-    thread->calls.publish_more(-1);
+// The end of a plain call that is not plain itself. Hands `result` through, so that it need not be kept.
+[[gnu::noinline]] PyObject* end_carefully(CodeWord word, uint64_t now, PyObject* result) {
+    end_unless_seen(word, now);
+    return result;
 }
 
-PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
-    if (makes_generator(frame)) return next(state, frame, is_throwing);
+bool ends_plainly(const record::ThreadBuffer* thread, CodeWord word, uint32_t depth) {
+    if (word.upper_half() != rules.plain_word || !thread || !record::is_recording(*thread)) return false;
+    const record::Lane& calls = thread->calls;
+    return thread->calls_generation == rules.generation && calls.depth == depth &&
+           depth > thread->found_depth && record::has_room(*thread);
+}
+
+[[gnu::always_inline]] inline PyObject* evaluate_as(uint32_t meta, PyThreadState* state, Frame* frame,
+                                                    int is_throwing) {
     record::ThreadBuffer* thread = record::current_thread;
     const CodeWord word = word_of(code_of(frame));
     if (!is_plain(thread, word, state)) [[unlikely]]
         return evaluate_carefully(state, frame, is_throwing);
     const uint32_t depth = thread->calls.depth + 1;
-    record::open_scope(thread->calls, word.name(), meta_of(frame), base::read_counter());
+    record::open_scope(thread->calls, word.name(), meta, base::read_counter());
     PyObject* result = next(state, frame, is_throwing);
-    end_plainly(word, depth);
+    const uint64_t now = base::read_counter();
+    thread = record::current_thread;
+    if (!ends_plainly(thread, word, depth)) [[unlikely]]
+        return end_carefully(word, now, result);
+    record::append_finished_in_room(*thread, thread->calls, thread->calls.entries[depth - 1], now);
+    thread->calls.publish_more(-1);
     return result;
+}
+
+[[gnu::noinline]] PyObject* evaluate_generator(PyThreadState* state, Frame* frame, int is_throwing) {
+    if (makes_generator(frame)) return next(state, frame, is_throwing);
+    return evaluate_as(meta_of(frame), state, frame, is_throwing);
+}
+
+PyObject* evaluate(PyThreadState* state, Frame* frame, int is_throwing) {
+    if (is_generator(code_of(frame))) return evaluate_generator(state, frame, is_throwing);
+    return evaluate_as(call_meta, state, frame, is_throwing);
 }
 
 // False when somebody came after us and may pass frames on to us: passing them on to him would never end.
@@ -294,14 +306,15 @@ bool install_eval_frame_hook(void (*when_stack_is_low)()) {
     if (!shows_every_call()) return false;
     give_way = when_stack_is_low;
     if (installation == 0 && !take_the_place()) return false;
-    takes_plain_calls = !rules.with_lines && rules.least_ticks == 0;
+    // Of every call the end is wanted, whatever it took and wherever it was made.
+    take_plain_calls(!rules.with_lines && rules.least_ticks == 0);
     return true;
 }
 
 void remove_eval_frame_hook() {
     if (installation == 0) return;
     installation = 0;
-    takes_plain_calls = false;
+    take_plain_calls(false);
     begin_generation();  // by which the calls that are being evaluated know that they are no longer ours
     if (installed_function() == hook())
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Main(), before_us);

@@ -87,7 +87,7 @@ record::ThreadBuffer* known_thread(bool includes_current) {
 // runs nothing of ours. It is recorded without calling anything.
 bool is_plain(const record::ThreadBuffer* thread, CodeWord word) {
     return thread && record::is_recording(*thread) && thread->calls_generation == rules.generation &&
-           word.generation() == rules.generation && !word.is_excluded() && thread->own_call == 0;
+           word.upper_half() == rules.plain_word && thread->own_call == 0;
 }
 
 template <uint32_t meta>
@@ -264,6 +264,7 @@ bool install_hook(const HookOptions& options) {
     PyObject* module = monitoring();
     if (!module) return false;
     if (!disable) disable = PyObject_GetAttrString(module, "DISABLE");
+    take_plain_calls(true);
     bool is_installed = disable && (is_id_ours(module) || take_tool_id(module)) &&
                         connect_all(module, options.c_calls) && set_events(module, options.c_calls);
     // What was disabled under the old filter stays so, also when our events were off meanwhile. Restarting

@@ -6,11 +6,6 @@ namespace {
 
 constexpr size_t most_names_kept = 2'000'000;  // 8 MB of them
 
-bool has_room(const record::ThreadBuffer& buffer) {
-    const record::ExtentHeader* extent = buffer.extent.header;
-    return extent->used(std::memory_order_relaxed) < extent->capacity;
-}
-
 }  // namespace
 
 size_t StackWriter::Hash::operator()(const std::vector<uint32_t>& names) const noexcept {
