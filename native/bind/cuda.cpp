@@ -51,6 +51,11 @@ nb::tuple cuda_status() {
     return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
 }
 
+bool cuda_graph_is_captured() {
+    const WithoutGil unlocked;
+    return collect::cuda_graph_is_captured();
+}
+
 nb::tuple as_tuple(const collect::MetricAnswer& answer) {
     return nb::make_tuple(int(answer.problem), answer.text, answer.metrics, answer.candidates, answer.passes);
 }
@@ -110,6 +115,7 @@ void bind_cuda(nb::module_& module) {
     module.def("stop_cuda", &stop_cuda, "use"_a);
     module.def("push_external_id", &push_external_id, "whose"_a, "id"_a);
     module.def("pop_external_id", &pop_external_id, "whose"_a);
+    module.def("cuda_graph_is_captured", &cuda_graph_is_captured);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
     module.def(

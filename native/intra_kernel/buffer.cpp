@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace kinetograph::intra_kernel {
 
@@ -13,10 +14,15 @@ struct BufferHeader {
     uint32_t magic, version, segment_slots, segment_count;
     uint32_t first_segment, nothing;
     uint64_t claimed;
-    Slot unused[2];
+    uint64_t clock_khz;
+    uint64_t unused[3];
 };
 static_assert(sizeof(BufferHeader) == KG_HEADER_SLOTS * KG_SLOT_BYTES);
 static_assert(offsetof(BufferHeader, claimed) == KG_CLAIMED_OFFSET);
+
+bool is_plausible_khz(uint64_t khz) {
+    return khz >= 100'000 && khz <= 10'000'000;
+}
 
 void number_launches(std::vector<Segment>& segments) {
     std::map<std::tuple<uint32_t, uint8_t, uint32_t, uint8_t>, uint32_t> seen;
@@ -25,6 +31,41 @@ void number_launches(std::vector<Segment>& segments) {
         segment.launch = seen[{header.block_count, header.group_count, header.block, header.group}]++;
     }
 }
+
+// By segments that followed each other on one SM, whose clock runs on between them: the nearest two of which
+// the globaltimer tells well how far they are apart.
+class Neighbours {
+public:
+    explicit Neighbours(double told_rate) : told_rate_(told_rate) {}
+
+    void add(uint16_t sm, ClockPair claimed) {
+        const auto [before, is_first] = last_.try_emplace(sm, claimed);
+        if (is_first) return;
+        look_at(std::exchange(before->second, claimed), claimed);
+    }
+    double rate() const { return rate_; }
+
+private:
+    static constexpr uint64_t least_ns = 100'000, most_ns = 1'000'000'000;
+
+    void look_at(ClockPair from, ClockPair to) {
+        if (to.globaltimer < from.globaltimer + least_ns || to.globaltimer - from.globaltimer >= nearest_ns_)
+            return;
+        const uint64_t apart_ns = to.globaltimer - from.globaltimer;
+        const double rate = double(uint32_t(to.clock - from.clock)) / double(apart_ns);
+        if (!is_plausible(rate)) return;
+        nearest_ns_ = apart_ns;
+        rate_ = rate;
+    }
+    // The device tells its fastest clock; an SM that slept in between has counted less.
+    bool is_plausible(double rate) const {
+        return told_rate_ > 0 ? rate > told_rate_ / 2 && rate < told_rate_ * 1.05 : rate > 0.1 && rate < 4;
+    }
+
+    double told_rate_, rate_ = 0;
+    uint64_t nearest_ns_ = most_ns;
+    std::map<uint16_t, ClockPair> last_;
+};
 
 }  // namespace
 
@@ -36,6 +77,7 @@ Buffer find_segments(std::span<const Slot> slots) {
     buffer.is_known = header.magic == KG_BUFFER_MAGIC && header.version == KG_LAYOUT_VERSION &&
                       header.segment_slots >= KG_LEAST_SEGMENT_SLOTS;
     if (!buffer.is_known) return buffer;
+    if (is_plausible_khz(header.clock_khz)) buffer.clock_rate = double(header.clock_khz) / 1e6;
     const uint64_t used = std::min<uint64_t>(header.claimed, header.segment_count);
     buffer.refused = header.claimed - used;
     for (uint64_t i = 0; i < used; ++i) {
@@ -76,9 +118,11 @@ void look_at_clocks(const Segment& segment, RateFinder& rates) {
     rates.end();
 }
 
-RateFinder rates_of(const std::vector<Segment>& segments) {
-    RateFinder rates;
-    for (const Segment& segment : segments) look_at_clocks(segment, rates);
+RateFinder rates_of(const Buffer& buffer) {
+    Neighbours neighbours(buffer.clock_rate);
+    for (const Segment& segment : buffer.segments) neighbours.add(segment.header.sm, claimed(segment));
+    RateFinder rates(neighbours.rate(), buffer.clock_rate);
+    for (const Segment& segment : buffer.segments) look_at_clocks(segment, rates);
     return rates;
 }
 

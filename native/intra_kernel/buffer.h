@@ -23,6 +23,7 @@ struct Buffer {
     uint64_t refused = 0;           // blocks that found no segment
     uint64_t damaged = 0;           // segments without a header, or beyond the end of the bytes
     bool is_known = false;          // it is a buffer of this version
+    double clock_rate = 0;          // cycles per nanosecond, as the device tells; 0: unknown
 };
 
 // The segments point into `slots`.
@@ -34,8 +35,8 @@ std::span<const Slot> aligned_slots(std::span<const std::byte> bytes, std::vecto
 ClockPair claimed(const Segment& segment);
 // Of all pairs of clocks in it.
 void look_at_clocks(const Segment& segment, RateFinder& rates);
-// What the clocks of all of them tell together.
-RateFinder rates_of(const std::vector<Segment>& segments);
+// What the clocks of all its segments tell together.
+RateFinder rates_of(const Buffer& buffer);
 // "block 7", or "block 7 group 1".
 std::string block_name(const SegmentHeader& header);
 

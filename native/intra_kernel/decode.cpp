@@ -33,7 +33,7 @@ void add_track(Trace& trace, const Segment& segment, const DecodeOptions& option
 Trace decode(std::span<const std::byte> bytes, const DecodeOptions& options) {
     std::vector<Slot> copy;
     Buffer buffer = find_segments(aligned_slots(bytes, copy));
-    RateFinder rates = rates_of(buffer.segments);
+    RateFinder rates = rates_of(buffer);
     // Rows of a trace stand by track; those of one track are in the order they were claimed already.
     std::stable_sort(buffer.segments.begin(), buffer.segments.end(),
                      [](const Segment& a, const Segment& b) { return place(a) < place(b); });

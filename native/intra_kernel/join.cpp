@@ -154,7 +154,7 @@ void DeviceJoin::add_buffer(const Buffer& buffer, uint32_t number) {
     for (const Segment& segment : buffer.segments)
         launches[{segment.header.block_count, segment.header.group_count, segment.launch}].push_back(
             &segment);
-    const double usual = rates_of(buffer.segments).rate();
+    const double usual = rates_of(buffer).rate();
     for (const auto& [key, segments] : launches) {
         RateFinder rates(usual);
         for (const Segment* segment : segments) look_at_clocks(*segment, rates);

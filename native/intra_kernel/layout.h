@@ -7,7 +7,8 @@
 //
 //   slot 0      magic, version, slots per segment, number of segments
 //   slot 1      slot of the first segment, 0, segments claimed (64 bits, the only word that is shared)
-//   slots 2, 3  nothing
+//   slot 2      kilohertz of the SMs' clock, as the device tells it, 0: unknown (64 bits); nothing
+//   slot 3      nothing
 //   ...         segments
 //
 // Who finds no free segment writes nothing, and is counted in what was claimed.

@@ -25,7 +25,7 @@ void RateFinder::add_short_one() {
 }
 
 double RateFinder::rate_of_short_ones() const {
-    return short_ns_ < least_span_ns ? usual_rate_ : double(short_cycles_) / double(short_ns_);
+    return short_ns_ < least_span_ns ? last_resort_ : double(short_cycles_) / double(short_ns_);
 }
 
 void RateFinder::end() {

@@ -14,18 +14,21 @@ struct ClockPair {
     uint64_t globaltimer;
 };
 
-// Cycles per nanosecond, by the two pairs that lie farthest apart, or by all short segments together.
+// Cycles per nanosecond, by the two pairs that lie farthest apart, or else by what others know, or by all
+// short segments together.
 class RateFinder {
 public:
-    // The rate where nothing else tells one; 0 if that is not known.
-    explicit RateFinder(double usual_rate = 0) : usual_rate_(usual_rate) {}
+    // The rates where segments are short, and where nothing tells one; 0 if not known.
+    explicit RateFinder(double usual_rate = 0, double last_resort = 0)
+        : usual_rate_(usual_rate), last_resort_(last_resort) {}
     void begin(ClockPair first) { first_ = last_ = first; }
     void add(ClockPair pair);
 
     // Of the segment, or, where that is short, of the longest one seen.
     double rate() const {
         if (span_ns() >= long_span_ns) return ratio(first_, last_);
-        return best_rate_ > 0 ? best_rate_ : rate_of_short_ones();
+        if (best_rate_ > 0) return best_rate_;
+        return usual_rate_ > 0 ? usual_rate_ : rate_of_short_ones();
     }
     // To be called when a segment is over.
     void end();
@@ -41,7 +44,7 @@ private:
     void add_short_one();
     double rate_of_short_ones() const;
 
-    double usual_rate_;
+    double usual_rate_, last_resort_;
     ClockPair first_{}, last_{};
     uint64_t best_span_ns_ = 0;
     double best_rate_ = 0;

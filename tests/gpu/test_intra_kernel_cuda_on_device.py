@@ -97,7 +97,37 @@ def by_triton(buffer: Any, source: Any, target: Any, task: int, stream: Any) -> 
         kernel[(BLOCKS,)](buffer, source, target, task, SIZE=THREADS, num_warps=THREADS // 32)
 
 
-front_ends = pytest.mark.parametrize("launch", [by_nvcc, by_cupy, by_numba, by_triton])
+@cache
+def extension_of_torch() -> ModuleType:
+    """As people write it who put a kernel into their script."""
+    cpp_extension = needed("torch.utils.cpp_extension")
+    kernels = (KERNELS / "kernels.cu").read_text()
+    launches = """
+        void launch(torch::Tensor buffer, torch::Tensor source, torch::Tensor target, int64_t task) {
+            const int blocks = source.numel() / 128;
+            steps<<<blocks, 128, 0, at::cuda::getCurrentCUDAStream()>>>(
+                buffer.data_ptr(), source.data_ptr<float>(), target.data_ptr<float>(), int(task));
+        }
+    """
+    extension: ModuleType = cpp_extension.load_inline(
+        "kinetograph_steps",
+        cpp_sources="void launch(torch::Tensor, torch::Tensor, torch::Tensor, int64_t);",
+        cuda_sources=f"#include <ATen/cuda/CUDAContext.h>\n{kernels}\n{launches}",
+        functions=["launch"],
+        extra_include_paths=[str(include_dir())],
+        extra_cuda_cflags=["-DRECORDS=1"],
+    )
+    return extension
+
+
+def by_load_inline(buffer: Any, source: Any, target: Any, task: int, stream: Any) -> None:
+    torch = needed("torch")
+    extension = extension_of_torch()
+    with torch.cuda.stream(stream):
+        extension.launch(torch.as_tensor(buffer, device="cuda"), source, target, task)
+
+
+front_ends = pytest.mark.parametrize("launch", [by_nvcc, by_cupy, by_load_inline, by_numba, by_triton])
 
 
 def arrays(torch: Any) -> tuple[Any, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,7 +21,7 @@ from kinetograph.analysis.task_times import task_times
 
 pytest.importorskip("triton")
 
-from intra_kernels import copy_kernel
+from intra_kernels import copy_kernel, overlapping_kernel
 from tests.unit.intra_kernel.kernels import matmul
 
 from kinetograph.intra_kernel.calibration import calibrations
@@ -133,6 +135,45 @@ def test_a_thousand_launches_are_all_attributed_and_nothing_waits(torch: Any) ->
     between = {event.name for event in calls if event.start_ns < last_ns}
     assert not [name for name in between if "Sync" in name or "Memcpy" in name]
     assert not [event for event in p.trace.events if event.category == "gpu_memcpy"]
+
+
+def test_kernels_that_begin_before_the_one_before_has_ended_keep_their_records(torch: Any) -> None:
+    target = torch.zeros(1, device="cuda")
+    buffer = alloc_profiler_buffer(10_000, task_names=["spin"])
+    overlapping_kernel[(1,)](buffer, target, 20_000, launch_pdl=True)
+    torch.cuda.synchronize()
+    with kg.profile(activities=BOTH) as p:
+        for _ in range(20):
+            overlapping_kernel[(1,)](buffer, target, 20_000, launch_pdl=True)
+    found = kernels(p.trace)
+    assert any(after.start_ns < before.end_ns for before, after in itertools.pairwise(found))
+    check_attribution(p.trace, 20, 1)
+
+
+def test_a_session_that_ends_while_another_thread_captures_a_graph_does_not_break_it(torch: Any) -> None:
+    copies = Copies(torch)
+    graph, x = torch.cuda.CUDAGraph(), torch.zeros(8, device="cuda")
+    has_begun, has_stopped = threading.Event(), threading.Event()
+    torch.cuda.synchronize()
+
+    def capture() -> None:
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            x.add_(1)
+            has_begun.set()
+            has_stopped.wait()
+            x.add_(1)
+
+    capturing = threading.Thread(target=capture)
+    with kg.profile(activities=BOTH) as p:
+        copies.launch()
+        torch.cuda.synchronize()
+        capturing.start()
+        has_begun.wait()
+    has_stopped.set()
+    capturing.join()
+    graph.replay()
+    assert x[0].item() == 2
+    assert "a CUDA graph is being captured" in notes(p.trace)
 
 
 def _with_syncs() -> kg.ExperimentalConfig:

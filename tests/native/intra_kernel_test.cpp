@@ -49,6 +49,42 @@ TEST(starts_between_two_steps_of_the_globaltimer_differ) {
     CHECK(trace.start_ns[0] + 10 == trace.start_ns[1] && trace.start_ns[1] + 10 == trace.start_ns[2]);
 }
 
+TEST(where_segments_are_short_those_that_follow_each_other_on_an_sm_tell_the_rate) {
+    ProfilerBuffer buffer(16, 4);
+    for (const uint32_t launch : {0u, 1u, 2u}) {
+        for (const uint32_t sm : {7u, 8u}) {
+            const uint64_t at_ns = begin_ns + launch * 1'000'000 + sm * 100;
+            buffer.claim(sm, sm, at_ns, sm * 12'345 + launch * 1'500'000);  // 1.5 cycles a nanosecond
+            buffer.start(0, at_ns, sm * 12'345 + launch * 1'500'000 + 15);
+            buffer.end(0, sm * 12'345 + launch * 1'500'000 + 900'015);
+        }
+    }
+    const Trace trace = decoded(buffer);
+    for (size_t row = 0; row < trace.size(); ++row) CHECK(trace.duration_ns[row] == 600'000);
+}
+
+TEST(a_segment_alone_goes_by_the_clock_that_the_device_tells) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.slot(2)[0] = 1'800'000;  // kilohertz
+    buffer.claim(0, 0, begin_ns, 100);
+    buffer.start(0, begin_ns, 118);
+    buffer.end(0, 118 + 1'800'000);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.size() == 1 && trace.duration_ns[0] == 1'000'000);
+}
+
+TEST(a_clock_that_slept_between_two_segments_tells_no_rate) {
+    ProfilerBuffer buffer(16, 2);
+    buffer.slot(2)[0] = 2'000'000;
+    for (const uint32_t launch : {0u, 1u}) {
+        buffer.claim(launch, 0, begin_ns + launch * 1'000'000, launch * 500'000);
+        buffer.start(0, begin_ns + launch * 1'000'000, launch * 500'000);
+        buffer.end(0, launch * 500'000 + 200'000);
+    }
+    const Trace trace = decoded(buffer);
+    CHECK(trace.duration_ns[0] == 100'000 && trace.duration_ns[1] == 100'000);
+}
+
 TEST(blocks_and_groups_have_tracks_under_their_sm) {
     ProfilerBuffer buffer(8, 4);
     for (const uint32_t block : {1u, 0u}) {

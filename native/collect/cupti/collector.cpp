@@ -63,6 +63,7 @@ public:
     void close_sampling();
     bool leave();
     CudaStatus status();
+    bool graph_is_captured();
 
     std::mutex& mutex() { return mutex_; }
 
@@ -323,6 +324,11 @@ CudaStatus CudaCollector::status() {
     return status;
 }
 
+bool CudaCollector::graph_is_captured() {
+    std::lock_guard lock(mutex_);
+    return attachment_ && attachment_->is_capturing();
+}
+
 }  // namespace
 
 // A forked child has neither the thread nor a CUDA that could be used: it starts with a collector of its own,
@@ -397,6 +403,11 @@ bool leave_cupti_to_metrics() {
 CudaStatus cuda_status() {
     prepare_cuda();
     return collector->status();
+}
+
+bool cuda_graph_is_captured() {
+    prepare_cuda();
+    return collector->graph_is_captured();
 }
 
 bool cuda_is_mapped() {

@@ -36,6 +36,10 @@ struct CudaStatus {
     uint64_t records = 0;  // decoded since the process began
 };
 
+// Whether a CUDA graph is being captured, in whatever thread, as far as sessions have seen: to wait for the
+// device would break that.
+KINETOGRAPH_API bool cuda_graph_is_captured();
+
 // Once, before the first session and outside of any fork handler: it registers some itself.
 KINETOGRAPH_API void prepare_cuda();
 

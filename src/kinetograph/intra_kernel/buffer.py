@@ -10,7 +10,7 @@ from kinetograph import _native
 from kinetograph.checks import require_int, text_tuple
 from kinetograph.errors import UsageError
 from kinetograph.hints import Any
-from kinetograph.intra_kernel import layout, live
+from kinetograph.intra_kernel import driver, layout, live
 from kinetograph.intra_kernel.arrays import new_array
 from kinetograph.intra_kernel.calibration import calibrate_if_due
 from kinetograph.intra_kernel.memory import Memory, memory_of
@@ -24,7 +24,7 @@ _LEAST_SEGMENTS = 4096
 _MOST_SLOTS = 1 << 27
 """Two GiB: kernels count bytes of the buffer in 32 bits."""
 
-_HEADER = struct.Struct("<IIII IIQ")
+_HEADER = struct.Struct("<IIII IIQ Q")
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class _Plan:
         # a multiple of 4 GiB, for kernels count the low word of an address only.
         return layout.HEADER_SLOTS + self.segment_slots * (self.segments + 1)
 
-    def header(self, address: int) -> bytes:
+    def header(self, address: int, clock_khz: int) -> bytes:
         size = self.segment_slots * layout.SLOT_BYTES
         first = -(-(address + layout.HEADER_SLOTS * layout.SLOT_BYTES) // size) * size
         first_slot = (first - address) // layout.SLOT_BYTES
         fields = (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION, self.segment_slots, self.segments)
-        return _HEADER.pack(*fields, first_slot, 0, 0)
+        return _HEADER.pack(*fields, first_slot, 0, 0, clock_khz)
 
 
 def alloc_profiler_buffer(
@@ -95,7 +95,8 @@ def load_profiler_buffer(profiler_buffer: Any, task_names: Sequence[str] = ()) -
 
 
 def _empty(memory: Memory, plan: _Plan) -> None:
-    memory.fill(plan.header(memory.address))
+    clock_khz = 0 if memory.device is None else driver.clock_khz(memory.device)
+    memory.fill(plan.header(memory.address, clock_khz))
     if memory.device is not None:
         calibrate_if_due(memory.device)
 
@@ -103,7 +104,7 @@ def _empty(memory: Memory, plan: _Plan) -> None:
 def _used_part(buffer: Any) -> Any:
     memory = memory_of(buffer)
     header = memory.read(_HEADER.size).tobytes()
-    _magic, _version, segment_slots, segments, first, _nothing, claimed = _HEADER.unpack(header)
+    _magic, _version, segment_slots, segments, first, _nothing, claimed, _khz = _HEADER.unpack(header)
     used = first + min(claimed, segments) * segment_slots
     return memory.read(used * layout.SLOT_BYTES)
 

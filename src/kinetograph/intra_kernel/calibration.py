@@ -29,7 +29,6 @@ _MOST_KEPT = 64
 
 _PORTABLE_AND_MAPPED = 1 | 2
 _NON_BLOCKING = 1
-_RELAXED_CAPTURE = 2
 
 # For any device since Volta. It gives up by itself, lest a program that was stopped here leaves it running.
 _PTX = f"""
@@ -94,23 +93,12 @@ def calibrate_if_due(device: int) -> None:
 
 def calibrate(device: int) -> None:
     try:
-        with driver.primary_context(device), _captures_undisturbed(), _kernel() as (mailbox, is_done):
+        with driver.primary_context(device), driver.captures_undisturbed(), _kernel() as (mailbox, is_done):
             found = _ask(mailbox, is_done)
     except (KinetographError, AttributeError):
         return
     if found is not None:
         _kept.setdefault(device, deque(maxlen=_MOST_KEPT)).append(found)
-
-
-@contextmanager
-def _captures_undisturbed() -> Iterator[None]:
-    """What is called meanwhile does not end the capture of a graph that is under way."""
-    mode = ctypes.c_int(_RELAXED_CAPTURE)
-    driver.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
-    try:
-        yield
-    finally:
-        driver.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
 
 
 @contextmanager

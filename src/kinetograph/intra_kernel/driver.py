@@ -15,20 +15,40 @@ from functools import cache
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.hints import Any
 
-__all__ = ["DeviceArray", "call", "device_count", "device_of", "primary_context", "succeeds"]
+__all__ = [
+    "DeviceArray",
+    "call",
+    "captures_undisturbed",
+    "check",
+    "clock_khz",
+    "device_count",
+    "device_of",
+    "primary_context",
+    "result_of",
+    "succeeds",
+]
 
 _DEVICE_OF_POINTER = 9
+_CLOCK_RATE = 13
+_RELAXED_CAPTURE = 2
 
 
 def call(name: str, *arguments: Any) -> None:
     """A function of the driver; what it returns is an error or nothing."""
-    code = getattr(_library(), name)(*arguments)
+    check(name, result_of(name, *arguments))
+
+
+def result_of(name: str, *arguments: Any) -> int:
+    return int(getattr(_library(), name)(*arguments))
+
+
+def check(name: str, code: int) -> None:
     if code != 0:
         raise KinetographError(f"CUDA: {name} returned {_error_name(code)}")
 
 
 def succeeds(name: str, *arguments: Any) -> bool:
-    return bool(getattr(_library(), name)(*arguments) == 0)
+    return result_of(name, *arguments) == 0
 
 
 def device_count() -> int:
@@ -47,6 +67,13 @@ def device_of(address: int) -> int:
     return device.value
 
 
+def clock_khz(device: int) -> int:
+    """How fast the clocks of its SMs are at most; 0 where it does not tell."""
+    khz = ctypes.c_int()
+    known = succeeds("cuDeviceGetAttribute", ctypes.byref(khz), _CLOCK_RATE, ctypes.c_int(device))
+    return max(khz.value, 0) if known else 0
+
+
 @contextmanager
 def primary_context(device: int) -> Iterator[None]:
     """That of the device is the current one meanwhile."""
@@ -59,6 +86,17 @@ def primary_context(device: int) -> Iterator[None]:
             call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
     finally:
         call("cuDevicePrimaryCtxRelease_v2", ctypes.c_int(device))
+
+
+@contextmanager
+def captures_undisturbed() -> Iterator[None]:
+    """What is called meanwhile does not end the capture of a graph that is under way."""
+    mode = ctypes.c_int(_RELAXED_CAPTURE)
+    call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    try:
+        yield
+    finally:
+        call("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
 
 
 class DeviceArray:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory", "memory_of"]
 
+_CAPTURE_UNSUPPORTED = 900
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -37,7 +39,7 @@ class Memory:
             ctypes.memmove(copied.ctypes.data, self.address, copied.nbytes)
         else:
             with driver.primary_context(self.device):
-                driver.call("cuCtxSynchronize")
+                _wait_for_device()
                 target, source = ctypes.c_void_p(copied.ctypes.data), ctypes.c_uint64(self.address)
                 driver.call("cuMemcpyDtoH_v2", target, source, ctypes.c_size_t(copied.nbytes))
         return copied
@@ -53,11 +55,21 @@ class Memory:
             return
         with driver.primary_context(self.device):
             address = ctypes.c_uint64(self.address)
-            driver.call("cuCtxSynchronize")
+            _wait_for_device()
             driver.call("cuMemsetD8_v2", address, ctypes.c_ubyte(0), ctypes.c_size_t(self.size_bytes))
             driver.call("cuMemcpyHtoD_v2", address, beginning, ctypes.c_size_t(len(beginning)))
             # Streams that do not wait for the default one may be next.
             driver.call("cuCtxSynchronize")
+
+
+def _wait_for_device() -> None:
+    code = driver.result_of("cuCtxSynchronize")
+    if code == _CAPTURE_UNSUPPORTED:
+        raise UsageError(
+            "profiler_buffer: a CUDA graph is being captured, which to wait for the device has broken",
+            hint="make, read and empty buffers before a capture begins or when it has ended",
+        )
+    driver.check("cuCtxSynchronize", code)
 
 
 def memory_of(buffer: Any) -> Memory:

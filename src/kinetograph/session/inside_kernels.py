@@ -106,6 +106,7 @@ def _state_error(trace: Trace) -> None:
 
 
 def _is_capturing() -> bool:
+    """To read means to wait for the device, which would break the capture."""
     from kinetograph.session.cuda import torch_is_capturing
 
-    return torch_is_capturing()
+    return torch_is_capturing() or _native.cuda_graph_is_captured()

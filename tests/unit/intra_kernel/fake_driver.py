@@ -30,6 +30,11 @@ class FakeDriver:
         count._obj.value = len(self.retained)
         return 0
 
+    def cuDeviceGetAttribute(self, value: Any, attribute: int, device: Any) -> int:
+        assert attribute == 13
+        value._obj.value = 1_500_000
+        return 0
+
     def cuGetErrorName(self, code: int, name: Any) -> int:
         name._obj.value = b"CUDA_ERROR_INVALID_VALUE"
         return 0
