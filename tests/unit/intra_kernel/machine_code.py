@@ -73,6 +73,17 @@ def compiled(
     return replace(disassembled(made.asm["cubin"], made.metadata.shared), ptx=made.asm["ptx"])
 
 
+def assembled(ptx: str, capability: int) -> bytes:
+    """The same of the same text: from 100 on, the assembler goes by where its memory lies as well."""
+    assembler = TOOLS / ("ptxas-blackwell" if capability >= 100 else "ptxas")
+    [target] = re.findall(r"^\.target (\w+)", ptx, flags=re.MULTILINE)
+    with NamedTemporaryFile("w", suffix=".ptx") as source, NamedTemporaryFile(suffix=".cubin") as made:
+        source.write(ptx)
+        source.flush()
+        _output(["setarch", "-R", str(assembler), f"--gpu-name={target}", source.name, "-o", made.name])
+        return made.read()
+
+
 def disassembled(cubin: bytes, shared_bytes: int = 0, kernel: str = r"\w+") -> MachineCode:
     """The kernel of that name, or the only one."""
     with NamedTemporaryFile(suffix=".cubin") as file:
