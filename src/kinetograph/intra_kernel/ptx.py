@@ -66,7 +66,8 @@ CLAIM = f"""{{
     add.u64 $0, segment, {layout.SEGMENT_HEADER_SLOTS * layout.SLOT_BYTES};
     selp.u32 $3, 1, 0, has_room;
 }}"""
-"""Pointer to the next slot, sum, start of the tail, whether it leads and found room = of buffer, groups, whether it leads.
+"""Pointer to the next slot, sum, start of the tail, whether it leads and found room = of buffer, groups,
+whether it leads.
 
 Without room nothing is written: if all wrote to one place instead, they would wait for each other.
 """

@@ -17,8 +17,8 @@ from kinetograph.intra_kernel import layout, ptx
 
 __all__ = ["Profiler", "tid"]
 
-# Triton keeps kernels by the text of functions that it compiles itself. What stands in these files it does not
-# read: without this, kernels of another version of them would be found.
+# Triton keeps kernels by the text of functions that it compiles itself. What stands in these files it does
+# not read: without this, it would find kernels that were made by other versions of them.
 _OUR_TEXT = "".join(map(inspect.getsource, (layout, ptx, sys.modules[__name__])))
 _VERSION = tl.constexpr(hashlib.sha256(_OUR_TEXT.encode()).hexdigest())
 
@@ -65,14 +65,16 @@ def _leads(is_leader, _semantic=None):
 class _Writer:
     """Puts slots behind those of a profiler, while its kernel is traced.
 
-    A tensor of Triton's is an object as long as it stays where it was made; behind loops, branches and calls there
-    is another one. So it can tell what is behind it: records in a row know of each other, and only the first
-    of up to four has to have looked where the tail starts.
+    A tensor of Triton's is one object as long as it stays where it was made; behind loops, branches and calls
+    there is another. So a pointer can tell where its row began: records in a row know of each other, and only
+    the first of up to four has to have looked where the tail starts.
     """
 
     def __init__(self, profiler, semantic):
         self._leads, self._end, self._semantic = profiler.leads, profiler.end, semantic
-        self._first, self._slots = getattr(profiler.pointer, "slots_in_a_row", (profiler.pointer, 0))
+        row = getattr(profiler.pointer, "slots_in_a_row", (profiler.pointer, 0))
+        self._first: tl.tensor = row[0]
+        self._slots: int = row[1]
         self.pointer, self.total = profiler.pointer, profiler.total
 
     def store(self, kind, task, value=None):
@@ -92,9 +94,10 @@ class _Writer:
 
     def store_value(self, value):
         """As a payload. Of a tensor of several only that it is there: its bits show nothing."""
+        value = core._unwrap_if_constexpr(value)
         if value is None:
             return
-        value = self._tensor(value)
+        value = self._semantic.to_tensor(value)
         if value.type.is_block():
             self.store(layout.KIND_PAYLOAD, layout.PAYLOAD_NONE, self._first)
             arguments = [self._first, self._leads, self._bits(value)]
@@ -105,7 +108,7 @@ class _Writer:
             self.store(layout.KIND_PAYLOAD, layout.PAYLOAD_INT, self._cast(value, core.int64))
 
     def store_payload(self, value):
-        if value is not None and self._tensor(value).type.is_block():
+        if isinstance(value, core.tensor) and value.type.is_block():
             raise UsageError("payload: expected a number, got a tensor of several")
         self.store_value(value)
 
@@ -120,9 +123,6 @@ class _Writer:
         return core.inline_asm_elementwise(
             text, constraints, arguments, dtype=dtype, is_pure=is_pure, pack=1, _semantic=self._semantic
         )
-
-    def _tensor(self, value):
-        return self._semantic.to_tensor(core._unwrap_if_constexpr(value))
 
     def _cast(self, value, dtype, bitcast=False):
         return value.to(dtype, bitcast=bitcast, _semantic=self._semantic)
@@ -172,7 +172,10 @@ class Profiler:
 
     @core.extern
     def record(self, is_start, task_type, payload=None, after=None, _semantic=None):
-        kind = layout.KIND_START if core._unwrap_if_constexpr(is_start) else layout.KIND_END
+        is_start = core._unwrap_if_constexpr(is_start)
+        if isinstance(is_start, core.tensor):
+            raise UsageError("is_start: expected True or False, got a value that the compiler does not know")
+        kind = layout.KIND_START if is_start else layout.KIND_END
         return _recorded(self, kind, task_type, payload, after, _semantic)
 
     @core.extern

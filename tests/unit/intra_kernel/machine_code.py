@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 import triton
 from triton.backends.compiler import GPUTarget
@@ -73,15 +73,14 @@ def compiled(
     return replace(disassembled(made.asm["cubin"], made.metadata.shared), ptx=made.asm["ptx"])
 
 
-def assembled(ptx: str, capability: int) -> bytes:
-    """The same of the same text: from 100 on, the assembler goes by where its memory lies as well."""
-    assembler = TOOLS / ("ptxas-blackwell" if capability >= 100 else "ptxas")
-    [target] = re.findall(r"^\.target (\w+)", ptx, flags=re.MULTILINE)
-    with NamedTemporaryFile("w", suffix=".ptx") as source, NamedTemporaryFile(suffix=".cubin") as made:
-        source.write(ptx)
-        source.flush()
-        _output(["setarch", "-R", str(assembler), f"--gpu-name={target}", source.name, "-o", made.name])
-        return made.read()
+def assembled_for_100(ptx: str) -> bytes:
+    """The same of the same text: as Triton runs it, this assembler goes by where its memory lies as well."""
+    with TemporaryDirectory() as folder:
+        source, made = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(ptx)
+        assembler = [str(TOOLS / "ptxas-blackwell"), "--gpu-name=sm_100a", str(source), "-o", str(made)]
+        _output(["setarch", "--addr-no-randomize", *assembler])
+        return made.read_bytes()
 
 
 def disassembled(cubin: bytes, shared_bytes: int = 0, kernel: str = r"\w+") -> MachineCode:
