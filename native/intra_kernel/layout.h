@@ -20,8 +20,8 @@
 //   tail        as well, in four slots; what comes when all is full is written over these again and again
 //   last        nothing: the low word of an address may not wrap when it is counted one further
 //
-// A kernel looks once in up to four records whether it has come to the tail, and goes back to where that starts:
-// the slot there is the one whose sum is too large. One that looks each time may use the last slot of the tail only.
+// A kernel looks once in up to four records whether it has come to the tail, and then goes back to where
+// that starts: there the sum is too large. One that looks each time may write over its last slot only.
 //
 // A record is {sum, clock, globaltimer (64 bits)}. The sum is that of the slot before, plus
 // `KG_SUM_STEP + tag`; so the tag costs no instruction of its own, garbage shows, and a slot that was

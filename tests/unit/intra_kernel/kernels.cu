@@ -38,7 +38,7 @@ extern "C" __global__ void sums(void* buffer, const float* source, float* target
 }
 
 #if RECORDS > 0 && !defined(KINETOGRAPH_ON_HOST)
-// The same with the least that a record can be: no check of bounds, no loss that is counted, a constant for a tag.
+// The same with the plainest records: no check of bounds, no loss that is counted, a constant for a tag.
 extern "C" __global__ void least_sums(char* slot, const float* source, float* target, int count) {
     const unsigned leads = threadIdx.x == 0;
     float total = 0;
