@@ -28,9 +28,9 @@ def our_buffer(kernel: str) -> Any:
     """With room for every launch of a turn, and the one before."""
     from kinetograph.intra_kernel.triton import alloc_profiler_buffer
 
-    slots_per_segment = 8 if kernel == COPY else 512
+    slots_per_segment = 16 if kernel == COPY else 512
     segments = blocks_of(kernel) * (launches() + 1)
-    return alloc_profiler_buffer(segments * (slots_per_segment - 3), slots_per_segment)
+    return alloc_profiler_buffer(segments * (slots_per_segment - 6), slots_per_segment)
 
 
 def fenced_buffer(kernel: str) -> Any:

@@ -18,11 +18,14 @@
 //   slot 0      magic, block, number of blocks, group | groups << 8 | SM << 16
 //   slot 1      sum, clock, globaltimer (64 bits), as of the moment it was claimed
 //   slots 2..   records, in the order of time
-//   last but one: as well; what comes when all is full is written over it again and again
+//   tail        as well, in four slots; what comes when all is full is written over these again and again
 //   last        nothing: the low word of an address may not wrap when it is counted one further
 //
+// A kernel looks once in up to four records whether it has come to the tail, and then goes back to where
+// that starts: there the sum is too large. One that looks each time may write over its last slot only.
+//
 // A record is {sum, clock, globaltimer (64 bits)}. The sum is that of the slot before, plus
-// `KG_SUM_STEP + tag`; so the tag costs no instruction of its own, garbage shows, and the slot that is
+// `KG_SUM_STEP + tag`; so the tag costs no instruction of its own, garbage shows, and a slot that was
 // written over tells how many were lost. The end of a range has no globaltimer: its clock and that of the
 // start tell how long it took. A payload stands before its record: {sum, 0, value (64 bits)}.
 #pragma once
@@ -36,6 +39,7 @@
 #define KG_CLAIMED_OFFSET 24u  // bytes from the start of the buffer
 #define KG_SEGMENT_HEADER_SLOTS 2u
 #define KG_LEAST_SEGMENT_SLOTS 8u
+#define KG_TAIL_SLOTS 4u
 
 // tag = kind | task << 2; of a payload, its type stands where others have the task.
 #define KG_KIND_START 0u

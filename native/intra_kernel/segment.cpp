@@ -4,20 +4,34 @@
 
 namespace kinetograph::intra_kernel {
 
+namespace {
+
+bool is_one_step(uint32_t step) {
+    return step >= KG_SUM_STEP && step < 2 * KG_SUM_STEP;
+}
+
+}  // namespace
+
 bool SegmentReader::read_tag(uint32_t& tag) {
     if (at_ + 1 >= slots_.size() || slots_[at_].is_empty()) return false;
     const uint32_t step = slots_[at_].sum - sum_;
-    if (step >= KG_SUM_STEP && step < 2 * KG_SUM_STEP) {
+    if (is_one_step(step)) {
         tag = step - KG_SUM_STEP;
         sum_ = slots_[at_].sum;
         return true;
     }
-    // Each of those written over the last slot added a step and its tag, which is small beside it.
-    if (is_last_usable() && step >= 2 * KG_SUM_STEP)
-        lost_ = step / KG_SUM_STEP;
+    // Each of those written over the tail added a step and its tag, which is small beside it.
+    if (is_in_tail() && step >= 2 * KG_SUM_STEP)
+        lost_ = step / KG_SUM_STEP + records_behind();
     else
         is_torn_ = true;
     return false;
+}
+
+size_t SegmentReader::records_behind() const {
+    size_t last = at_;
+    while (last + 2 < slots_.size() && is_one_step(slots_[last + 1].sum - slots_[last].sum)) ++last;
+    return last - at_;
 }
 
 bool SegmentReader::next(Record& record) {

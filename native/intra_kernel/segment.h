@@ -50,7 +50,9 @@ public:
 private:
     // The tag of the slot at `at_`; false when there is none.
     bool read_tag(uint32_t& tag);
-    bool is_last_usable() const { return at_ + 2 == slots_.size(); }
+    bool is_in_tail() const { return at_ + 1 + KG_TAIL_SLOTS >= slots_.size(); }
+    // Those that were written over the tail in a row with the one at `at_`.
+    size_t records_behind() const;
 
     std::span<const Slot> slots_;
     size_t at_ = KG_SEGMENT_HEADER_SLOTS;

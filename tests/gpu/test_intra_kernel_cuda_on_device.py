@@ -158,8 +158,10 @@ def test_a_full_segment_says_how_much_it_lost(torch: Any, launch: Launch) -> Non
     source, target = arrays(torch)
     launch(buffer, source, target, 0, torch.cuda.current_stream())
     [note] = dropped(load_profiler_buffer(buffer, NAMES))
-    # A block has 16 slots to write: ten records and six payloads. Five fit, and the last is written over.
-    assert note.startswith(f"about {12 * BLOCKS} records found no slot, in {BLOCKS} full segments")
+    # A block has 16 slots to write: ten records and six payloads. Five fit. CUDA C++ writes over the last of
+    # them, the others over all but the first.
+    lost = 12 if launch in (by_nvcc, by_cupy) else 15
+    assert note.startswith(f"about {lost * BLOCKS} records found no slot, in {BLOCKS} full segments")
     assert torch.equal(target, source * 8)
 
 

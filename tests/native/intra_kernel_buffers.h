@@ -1,6 +1,7 @@
 // Profiler buffers as a kernel would leave them, for tests.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -39,6 +40,12 @@ public:
     void mark(uint32_t task, uint64_t time_ns, uint32_t clock) { add(KG_KIND_INSTANT, task, clock, time_ns); }
     void payload(uint32_t type, uint64_t value) { add(KG_KIND_PAYLOAD, type, 0, value); }
 
+    // From now on like a kernel that looks only here whether it has come to the tail.
+    void begin_row() {
+        looks_each_time_ = false;
+        at_ = std::min(at_, begin_ + segment_slots_ - 1 - KG_TAIL_SLOTS - 1);
+    }
+
     uint32_t* slot(size_t index) { return &words_[index * 4]; }
     uint32_t* record(size_t index) { return slot(begin_ + KG_SEGMENT_HEADER_SLOTS + index); }
     std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
@@ -47,7 +54,7 @@ private:
     void set(size_t index, const Words& words) { std::memcpy(slot(index), words, sizeof words); }
     void add(uint32_t kind, uint32_t task, uint32_t clock, uint64_t value) {
         if (!has_room_) return;
-        if (at_ + 2 < begin_ + segment_slots_) ++at_;
+        if (!looks_each_time_ || at_ + 2 < begin_ + segment_slots_) ++at_;
         sum_ += KG_SUM_STEP + (kind | task << 2);
         set(at_, {sum_, clock, uint32_t(value), uint32_t(value >> 32)});
     }
@@ -56,7 +63,7 @@ private:
     std::vector<uint32_t> words_;
     size_t begin_ = 0, at_ = 0;
     uint32_t sum_ = 0;
-    bool has_room_ = false;
+    bool has_room_ = false, looks_each_time_ = true;
 };
 
 }  // namespace kinetograph::test

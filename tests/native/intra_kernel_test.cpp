@@ -158,6 +158,24 @@ TEST(what_finds_no_slot_is_counted) {
     CHECK(trace.notes[0].text.starts_with("about 96 records found no slot, in 1 full segments"));
 }
 
+TEST(what_is_written_over_the_tail_in_rows_is_counted) {
+    ProfilerBuffer buffer(16, 1);  // nine before the tail
+    buffer.claim(0, 0, begin_ns, 0);
+    const auto record = [&](uint32_t rows, uint32_t length) {
+        for (uint32_t i = 0; i < rows; ++i) {
+            buffer.begin_row();
+            for (uint32_t j = 0; j < length; ++j) buffer.mark(0, begin_ns, 0);
+        }
+    };
+    record(4, 3);
+    CHECK(decoded(buffer).size() == 12 && decoded(buffer).notes.empty());
+    record(96, 3);
+    CHECK(decoded(buffer).size() == 9);
+    CHECK(decoded(buffer).notes[0].text.starts_with("about 291 records found no slot, in 1 full segments"));
+    record(1, 1);  // older ones stay behind it
+    CHECK(decoded(buffer).notes[0].text.starts_with("about 292 records found no slot, in 1 full segments"));
+}
+
 TEST(blocks_without_a_segment_are_counted) {
     ProfilerBuffer buffer(8, 2);
     for (uint32_t block = 0; block < 5; ++block) {

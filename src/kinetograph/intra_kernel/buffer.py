@@ -57,7 +57,7 @@ def alloc_profiler_buffer(
 ) -> Any:
     """A buffer for at least so many records, ready to be passed to kernels.
 
-    Each block of a launch takes a segment of it, with room for `slots_per_segment - 3` records; what finds no
+    Each block of a launch takes a segment of it, with room for `slots_per_segment - 6` records; what finds no
     room is counted in the notes of the trace. `kind` says what it is: "torch", "cupy", "numba", "driver" for
     memory that needs none of them, or "numpy" for kernels that run on the CPU. By default it is of the first
     of these that is loaded. Without a GPU it lies in host memory, for Triton's interpreter.
@@ -114,12 +114,12 @@ def _plan(slots: int, segment_slots: int | None) -> _Plan:
     slots = require_int("max_num_profile_slots", slots, 1, _MOST_SLOTS, hint=hint)
     if segment_slots is None:
         segment_slots = 1 << min(10, max(5, (slots // _LEAST_SEGMENTS).bit_length()))
-    hint = "what one block records in one launch, and 3 more, rounded up to a power of two"
+    hint = "what one block records in one launch, and 6 more, rounded up to a power of two"
     least, most = layout.LEAST_SEGMENT_SLOTS, _MOST_SLOTS >> 2
     segment_slots = require_int("slots_per_segment", segment_slots, least, most, hint=hint)
     if segment_slots & (segment_slots - 1):
         raise UsageError(f"slots_per_segment: expected a power of two, got {segment_slots}", hint=hint)
-    usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - 1
+    usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - layout.TAIL_SLOTS
     fitting = _MOST_SLOTS // segment_slots - 2
     if slots > fitting * usable:
         hint = f"raise slots_per_segment, or ask for {fitting * usable} slots at most"

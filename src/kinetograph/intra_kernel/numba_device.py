@@ -17,7 +17,7 @@ __all__ = ["create_profiler", "mark", "record"]
 
 _WORD, _LONG = ir.IntType(32), ir.IntType(64)
 _PROFILER = types.Tuple((types.int64, types.int32, types.int32, types.int32))
-"""Pointer, sum, end and whether it leads."""
+"""Pointer to the next slot, sum, start of the tail and whether it leads."""
 
 
 @intrinsic
@@ -101,7 +101,7 @@ class _Writer:
             self._store(ptx.store(layout.KIND_PAYLOAD, layout.PAYLOAD_INT), "l", value)
 
     def store_stamp(self, kind: int, task: Any) -> None:
-        self._store(ptx.store(kind, "$6"), "r", task)
+        self._store(ptx.store(kind, "$4"), "r", task)
 
     def store_edge(self, is_start: Any, task: Any) -> None:
         """Where it is known which one, the other is left out by the compiler."""
@@ -121,9 +121,11 @@ class _Writer:
         return field
 
     def _store(self, text: str, constraint: str, value: Any) -> None:
-        constraints = f"{ptx.STORE_CONSTRAINTS},{constraint}"
-        made = _assemble(self._builder, text, constraints, [_LONG, _WORD], [*self.fields, value])
-        self.fields = [*made, *self.fields[2:]]
+        pointer, total, end, leads = self.fields
+        operands = [pointer, total, leads, value]
+        [total] = _assemble(self._builder, text, f"{ptx.STORE_CONSTRAINTS},{constraint}", [_WORD], operands)
+        [pointer] = _assemble(self._builder, ptx.next_slot(1), ptx.NEXT_CONSTRAINTS, [_LONG], [pointer, end])
+        self.fields = [pointer, total, end, leads]
 
 
 def _is_none(kind: Any) -> bool:

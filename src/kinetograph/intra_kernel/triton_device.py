@@ -4,13 +4,23 @@ Nothing of a record stands under an `if`: Triton moves those to the end of a pip
 from the future here: Triton reads those of an aggregate.
 """
 
+import hashlib
+import inspect
+import sys
+
 import triton
 import triton.language as tl
 from triton.language import core
 
+from kinetograph.errors import UsageError
 from kinetograph.intra_kernel import layout, ptx
 
 __all__ = ["Profiler", "tid"]
+
+# Triton keeps kernels by the text of functions that it compiles itself. What stands in these files it does
+# not read: without this, it would find kernels that were made by other versions of them.
+_OUR_TEXT = "".join(map(inspect.getsource, (layout, ptx, sys.modules[__name__])))
+_VERSION = tl.constexpr(hashlib.sha256(_OUR_TEXT.encode()).hexdigest())
 
 
 @core.extern
@@ -20,42 +30,6 @@ def _claim(buffer, groups, leads, _semantic=None):
         ptx.CLAIM_CONSTRAINTS,
         [buffer, groups, leads],
         dtype=(core.int64, core.int32, core.int32, core.int32),
-        is_pure=False,
-        pack=1,
-        _semantic=_semantic,
-    )
-
-
-@core.extern
-def _store(pointer, total, end, leads, kind, task, value, _semantic=None):
-    """One slot; its tag is part of the instruction where the task is known to the compiler."""
-    kind = kind.value
-    arguments, constraints = [pointer, total, end, leads], ptx.STORE_CONSTRAINTS
-    if kind == layout.KIND_PAYLOAD:
-        arguments, constraints = [*arguments, value], constraints + ",l"
-    if isinstance(task, core.constexpr):
-        task = task.value
-    else:
-        arguments, constraints = [*arguments, task], constraints + ",r"
-        task = f"${1 + len(arguments)}"
-    return core.inline_asm_elementwise(
-        ptx.store(kind, task),
-        constraints,
-        arguments,
-        dtype=(core.int64, core.int32),
-        is_pure=False,
-        pack=1,
-        _semantic=_semantic,
-    )
-
-
-@core.extern
-def _wait(pointer, leads, value, _semantic=None):
-    return core.inline_asm_elementwise(
-        ptx.WAIT,
-        "=r,l,r,r",
-        [pointer, leads, value],
-        dtype=core.int32,
         is_pure=False,
         pack=1,
         _semantic=_semantic,
@@ -88,33 +62,75 @@ def _leads(is_leader, _semantic=None):
     return is_leader.to(core.int32, _semantic=_semantic)
 
 
-@triton.jit
-def _bits(value):
-    if value.dtype.is_floating():
-        return value.to(tl.float32).to(tl.int32, bitcast=True)
-    else:
-        return value
+class _Writer:
+    """Puts slots behind those of a profiler, while its kernel is traced.
 
+    A tensor of Triton's is one object as long as it stays where it was made; behind loops, branches and calls
+    there is another. So a pointer can tell where its row began: records in a row know of each other, and only
+    the first of up to four has to have looked where the tail starts.
+    """
 
-@triton.jit
-def _store_value(pointer, total, end, leads, value):
-    value = core.to_tensor(value)
-    tl.static_assert(not value.type.is_block(), "payload: expected a number, got a tensor of several")
-    if value.dtype.is_floating():
-        return _store(pointer, total, end, leads, 3, 2, _bits(value).to(tl.int64))
-    else:
-        return _store(pointer, total, end, leads, 3, 1, value.to(tl.int64))
+    def __init__(self, profiler, semantic):
+        self._leads, self._end, self._semantic = profiler.leads, profiler.end, semantic
+        row = getattr(profiler.pointer, "slots_in_a_row", (profiler.pointer, 0))
+        self._first: tl.tensor = row[0]
+        self._slots: int = row[1]
+        self.pointer, self.total = profiler.pointer, profiler.total
 
+    def store(self, kind, task, value=None):
+        """The tag is part of the instruction where the task is known to the compiler."""
+        if self._slots == layout.TAIL_SLOTS:
+            self._first, self._slots = self.pointer, 0
+        arguments, constraints = [self._first, self.total, self._leads], ptx.STORE_CONSTRAINTS
+        if value is not None:
+            arguments, constraints = [*arguments, value], constraints + ",l"
+        task = core._unwrap_if_constexpr(task)
+        if isinstance(task, core.tensor):
+            arguments, constraints = [*arguments, task], constraints + ",r"
+            task = f"${len(arguments)}"
+        self.total = self._assemble(ptx.store(kind, task, self._slots), constraints, arguments, core.int32)
+        self._slots += 1
+        self._count_on()
 
-@triton.jit
-def _store_after(pointer, total, end, leads, value):
-    value = core.to_tensor(value)
-    if value.type.is_block():
-        pointer, total = _store(pointer, total, end, leads, 3, 0, pointer)
-        _wait(pointer, leads, _bits(value).to(tl.int32))
-        return pointer, total
-    else:
-        return _store_value(pointer, total, end, leads, value)
+    def store_value(self, value):
+        """As a payload. Of a tensor of several only that it is there: its bits show nothing."""
+        value = core._unwrap_if_constexpr(value)
+        if value is None:
+            return
+        value = self._semantic.to_tensor(value)
+        if value.type.is_block():
+            self.store(layout.KIND_PAYLOAD, layout.PAYLOAD_NONE, self._first)
+            arguments = [self._first, self._leads, self._bits(value)]
+            self._assemble(ptx.wait(self._slots - 1), "=r,l,r,r", arguments, core.int32)
+        elif value.dtype.is_floating():
+            self.store(layout.KIND_PAYLOAD, layout.PAYLOAD_FLOAT, self._cast(self._bits(value), core.int64))
+        else:
+            self.store(layout.KIND_PAYLOAD, layout.PAYLOAD_INT, self._cast(value, core.int64))
+
+    def store_payload(self, value):
+        if isinstance(value, core.tensor) and value.type.is_block():
+            raise UsageError("payload: expected a number, got a tensor of several")
+        self.store_value(value)
+
+    def _count_on(self):
+        """Of several in a row the last one counts, what the others made goes as dead code."""
+        arguments = [self._first, self._end]
+        text = ptx.next_slot(self._slots)
+        self.pointer = self._assemble(text, ptx.NEXT_CONSTRAINTS, arguments, core.int64, is_pure=True)
+        self.pointer.slots_in_a_row = (self._first, self._slots)
+
+    def _assemble(self, text, constraints, arguments, dtype, is_pure=False):
+        return core.inline_asm_elementwise(
+            text, constraints, arguments, dtype=dtype, is_pure=is_pure, pack=1, _semantic=self._semantic
+        )
+
+    def _cast(self, value, dtype, bitcast=False):
+        return value.to(dtype, bitcast=bitcast, _semantic=self._semantic)
+
+    def _bits(self, value):
+        if value.dtype.is_floating():
+            return self._cast(self._cast(value, core.float32), core.int32, bitcast=True)
+        return self._cast(value, core.int32)
 
 
 @core._aggregate
@@ -145,6 +161,7 @@ class Profiler:
         ENABLE_PROFILING: tl.constexpr = True,  # noqa: N803
     ):
         zero = _zero()
+        tl.static_assert(_VERSION != "")
         if ENABLE_PROFILING:
             tl.static_assert(num_groups < 256, "num_groups: expected 255 at most")
             groups = zero + (group_id & 255) + num_groups * 256
@@ -153,33 +170,26 @@ class Profiler:
         else:
             return Profiler(zero.to(tl.int64), zero, zero, zero, ENABLE_PROFILING)
 
-    @triton.jit
-    def record(self, is_start: tl.constexpr, task_type, payload=None, after=None):
-        if self.ENABLE_PROFILING:
-            if is_start:
-                return self._record(0, task_type, payload, after)
-            else:
-                return self._record(1, task_type, payload, after)
-        else:
-            return self
+    @core.extern
+    def record(self, is_start, task_type, payload=None, after=None, _semantic=None):
+        is_start = core._unwrap_if_constexpr(is_start)
+        if isinstance(is_start, core.tensor):
+            raise UsageError("is_start: expected True or False, got a value that the compiler does not know")
+        kind = layout.KIND_START if is_start else layout.KIND_END
+        return _recorded(self, kind, task_type, payload, after, _semantic)
 
-    @triton.jit
-    def mark(self, task_type, payload=None, after=None):
-        if self.ENABLE_PROFILING:
-            return self._record(2, task_type, payload, after)
-        else:
-            return self
+    @core.extern
+    def mark(self, task_type, payload=None, after=None, _semantic=None):
+        return _recorded(self, layout.KIND_INSTANT, task_type, payload, after, _semantic)
 
-    @triton.jit
-    def _record(self, kind: tl.constexpr, task_type, payload, after):
-        pointer = self.pointer
-        total = self.total
-        if isinstance(after, tl.tuple):
-            for i in tl.static_range(len(after)):
-                pointer, total = _store_after(pointer, total, self.end, self.leads, after[i])
-        elif after is not None:
-            pointer, total = _store_after(pointer, total, self.end, self.leads, after)
-        if payload is not None:
-            pointer, total = _store_value(pointer, total, self.end, self.leads, payload)
-        pointer, total = _store(pointer, total, self.end, self.leads, kind, task_type, None)
-        return Profiler(pointer, total, self.end, self.leads, self.ENABLE_PROFILING)
+
+def _recorded(profiler, kind, task, payload, after, semantic):
+    if not profiler.ENABLE_PROFILING.value:
+        return profiler
+    writer = _Writer(profiler, semantic)
+    for value in after if isinstance(after, core.tuple) else [after]:
+        writer.store_value(value)
+    writer.store_payload(payload)
+    writer.store(kind, task)
+    state = (writer.pointer, writer.total, profiler.end, profiler.leads, profiler.ENABLE_PROFILING)
+    return Profiler(*state, _semantic=semantic)

@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 import triton
 from triton.backends.compiler import GPUTarget
@@ -71,6 +71,16 @@ def compiled(
         triton.knobs.compilation.disable_line_info = True  # which tells where in the source it was
         made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
     return replace(disassembled(made.asm["cubin"], made.metadata.shared), ptx=made.asm["ptx"])
+
+
+def assembled_for_100(ptx: str) -> bytes:
+    """The same of the same text: as Triton runs it, this assembler goes by where its memory lies as well."""
+    with TemporaryDirectory() as folder:
+        source, made = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(ptx)
+        assembler = [str(TOOLS / "ptxas-blackwell"), "--gpu-name=sm_100a", str(source), "-o", str(made)]
+        _output(["setarch", "--addr-no-randomize", *assembler])
+        return made.read_bytes()
 
 
 def disassembled(cubin: bytes, shared_bytes: int = 0, kernel: str = r"\w+") -> MachineCode:

@@ -9,7 +9,7 @@ from kinetograph.intra_kernel.triton import Profiler, tid
 @triton.jit
 def first_thread_leads(buffer, source, number):
     profiler = Profiler.create(buffer)
-    profiler = profiler.mark(0)
+    profiler = profiler.mark(0, payload=None)
 
 
 @triton.jit
@@ -74,7 +74,7 @@ def after_all_types(buffer, source, number):
 @triton.jit
 def all_payloads(buffer, source, number):
     profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
-    profiler = profiler.mark(0, payload=-1)
+    profiler = profiler.mark(0, payload=-1, after=None)
     profiler = profiler.mark(1, payload=-(2**63))
     profiler = profiler.mark(2, payload=1e300)
     profiler = profiler.mark(3, payload=float("nan"))
@@ -94,6 +94,12 @@ def payload_of_several(buffer, source, number):
 def task_too_large(buffer, source, number):
     profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
     profiler = profiler.mark(2048)
+
+
+@triton.jit
+def start_by_value(buffer, source, number):
+    profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
+    profiler = profiler.record(number > 2, 0)
 
 
 @triton.jit

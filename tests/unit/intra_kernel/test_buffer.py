@@ -26,7 +26,7 @@ def header(buffer: object) -> tuple[int, ...]:
 def test_segments_lie_within_the_buffer_at_multiples_of_their_size(slots: int) -> None:
     buffer = alloc_profiler_buffer(slots, device="cpu")
     _magic, _version, segment_slots, segments, first, _nothing, _claimed = header(buffer)
-    usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - 1
+    usable = segment_slots - layout.SEGMENT_HEADER_SLOTS - layout.TAIL_SLOTS
     assert usable * segments >= slots
     assert (buffer.data_ptr() + first * 16) % (segment_slots * 16) == 0
     assert first >= layout.HEADER_SLOTS

@@ -47,6 +47,7 @@ def test_a_kernel_compiles_to_its_records(name: str, stamps: int) -> None:
         ("payload_of_several", "payload: expected a number"),
         ("task_too_large", "task_type: expected 0 to 2047, got 2048"),
         ("groups_too_many", "num_groups: expected 255 at most"),
+        ("start_by_value", "is_start: expected True or False"),
     ],
 )
 def test_wrong_use_does_not_compile(name: str, message: str) -> None:
