@@ -15,6 +15,7 @@
 #include "inject/process.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
+#include "inject/torch_names.h"
 
 namespace kinetograph::inject {
 
@@ -92,6 +93,10 @@ Annotation annotation_of(const Domain& domain, const nvtxEventAttributes_t* even
 
 Annotation annotation_of(const Domain& domain, const char* message) {
     return {domain, name_id(domain, text_of(message))};
+}
+
+Annotation annotation_of(const Domain& domain, std::string_view message) {
+    return {domain, name_id(domain, message)};
 }
 
 Annotation annotation_of(const Domain& domain, const wchar_t* message) {
@@ -187,6 +192,20 @@ void fill_core(NvtxFunctionTable table, unsigned size) {
     put(NVTX_CBID_CORE_NameOsThreadW, +[](uint32_t tid, const wchar_t* name) { name_os_thread(tid, name); });
 }
 
+Domain& torch_domain() {
+    static Domain& domain = domain_named("PyTorch");
+    return domain;
+}
+
+// In place of those that take whatever has no domain.
+void fill_torch(NvtxFunctionTable table, unsigned size) {
+    const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
+    put(
+        NVTX_CBID_CORE_RangePushA,
+        +[](const char* text) { return push_in(torch_domain(), operator_name(text_of(text))); });
+    put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(torch_domain()); });
+}
+
 void fill_domains(NvtxFunctionTable table, unsigned size) {
     const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
     using Handle = nvtxDomainHandle_t;
@@ -236,9 +255,13 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     if (!callbacks || callbacks->struct_size < sizeof *callbacks) return 0;
     NvtxFunctionTable table = nullptr;
     unsigned size = 0;
-    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) fill_core(table, size);
+    const void* client = reinterpret_cast<const void*>(get_export_table);
+    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) {
+        fill_core(table, size);
+        if (is_in_library(client, library_of_torch)) fill_torch(table, size);
+    }
     if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) fill_domains(table, size);
-    remember_client(reinterpret_cast<const void*>(get_export_table));
+    remember_client(client);
     take_part_in_run();
     return 1;
 }
