@@ -13,6 +13,7 @@ from kinetograph import _native
 from kinetograph.errors import NotAvailable
 from kinetograph.fork_locks import hold_across_forks
 from kinetograph.frameworks.torch.build import built_library, is_built
+from kinetograph.frameworks.torch.enabled_flag import want_flag
 from kinetograph.frameworks.torch.ranges import Ranges
 
 __all__ = ["OperatorUse", "is_observing", "loaded_observer", "observer_lock"]
@@ -146,9 +147,7 @@ def _observe(torch: Any) -> None:
     for use in _uses:
         wanted |= use.wants
     _library.kinetograph_torch_observe(bool(_uses), wanted)
-    # Parts of torch that could tell more look at this.
-    profiler = torch.autograd.profiler
-    profiler._is_profiler_enabled = bool(_uses) or bool(torch._C._autograd._profiler_enabled())
+    want_flag(torch, "observer", wanted=bool(_uses))
     _take_ranges(torch, wanted)
 
 
