@@ -230,3 +230,38 @@ with kg.profile() as outer:
 assert operators(outer) == ["aten::empty"]
 """
     output_of(program, tmp_path)
+
+
+def test_one_session_in_another_does_not_take_the_first_for_torchs_profiler(
+    installed: str, tmp_path: Path
+) -> None:
+    program = f"""{installed}
+from kinetograph.session import cuda
+with kg.profile():
+    assert torch.autograd.profiler._is_profiler_enabled
+    assert not cuda._torch_is_profiling()
+    with torch.profiler.profile():
+        assert cuda._torch_is_profiling()
+assert not torch.autograd.profiler._is_profiler_enabled
+"""
+    output_of(program, tmp_path)
+
+
+def test_a_forked_child_of_another_thread_starts_without(installed: str, tmp_path: Path) -> None:
+    program = f"""{installed}
+import os, threading
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(bool(torch.autograd.profiler._is_profiler_enabled))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    done.append(child)
+done = []
+with kg.profile():
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    assert torch.autograd.profiler._is_profiler_enabled
+assert done
+"""
+    output_of(program, tmp_path)
