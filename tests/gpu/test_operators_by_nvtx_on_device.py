@@ -1,4 +1,4 @@
-"""Operators of torch without a compiler: torch tells their names by NVTX, also those of its backward thread."""
+"""Operators of torch without a compiler: torch tells their names by NVTX, backward thread included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of training, recorded by us and by torch's profiler: arguments are a folder for both, and a device."""
+"""A step of training, recorded by us and by torch's profiler: arguments are a folder, and a device."""
 
 from __future__ import annotations
 

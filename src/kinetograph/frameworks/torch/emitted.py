@@ -1,4 +1,4 @@
-"""Operators that torch tells itself, where the observer cannot be built: their names and how they nest, no more.
+"""Operators that torch tells itself, where the observer cannot be built: names and nesting, no more.
 
 Torch can send every operator of a thread by ITT or NVTX, to a library of ours; `routes.py` says by which.
 Threads that autograd uses for a backward pass take over what is on in the thread that asked for it; others
@@ -71,9 +71,10 @@ class EmittedOperators:
 
     def notes(self) -> Iterator[str]:
         yield (
-            f"operators of torch came by {self._route}, with names and nesting only, and from the thread that "
-            f"started the session and those of autograd alone: {self._because}; for shapes, FLOPs, sequence "
-            "numbers and all threads install a C++ compiler, or run `kinetograph build torch` where there is one"
+            f"operators of torch came by {self._route}, with names and nesting only, and from the thread "
+            f"that started the session and those of autograd alone: {self._because}; for shapes, FLOPs, "
+            "sequence numbers and all threads install a C++ compiler, or run `kinetograph build torch` where "
+            "there is one"
         )
         if self._thread in _interrupted:
             yield "there are none from when torch's own profiler began in that thread: it bears no other"

@@ -1,4 +1,4 @@
-"""`torch.autograd.profiler._is_profiler_enabled`: parts of torch that tell more while they are profiled look at it.
+"""`torch.autograd.profiler._is_profiler_enabled`: parts of torch look at it, and then tell more.
 
 Torch sets it when its own profiler begins, and clears it when that ends, whoever else may want it. So while
 we do, the function that sets it is ours, and adds our wish to what torch says.
