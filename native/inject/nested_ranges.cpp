@@ -22,10 +22,10 @@ void append_members(std::string& members, std::string_view more) {
     members += more;
 }
 
-int push(DomainRanges& ranges, OpenRange range) {
+int push(DomainRanges& ranges, uint32_t name, uint64_t number, std::string&& args) {
     const size_t level = ranges.open.size() + ranges.beyond;
     if (ranges.open.size() < ranges.most)
-        ranges.open.push_back(std::move(range));
+        ranges.open.emplace_back(name, number, std::move(args));
     else
         ++ranges.beyond;
     return int(level);
@@ -46,17 +46,17 @@ OpenRange* innermost(DomainRanges& ranges) {
 
 }  // namespace
 
-int push_range(Annotation annotation, uint64_t number) {
+int push_range(Annotation&& annotation, uint64_t number) {
     const Domain& domain = annotation.domain;
     DomainRanges& ranges = ranges_of(domain);
     const bool has_room = ranges.open.size() < ranges.most;
     const bool is_recorded = has_room && annotation.name != 0 &&
                              recorder->begin(annotation.name, domain.category(), domain.scope()) != 0;
-    return push(ranges, {is_recorded ? annotation.name : 0, number, std::move(annotation.args)});
+    return push(ranges, is_recorded ? annotation.name : 0, number, std::move(annotation.args));
 }
 
 int push_unrecorded(const Domain& domain) {
-    return push(ranges_of(domain), {0, 0, {}});
+    return push(ranges_of(domain), 0, 0, {});
 }
 
 int pop_range(const Domain& domain, std::string_view more_args) {

@@ -192,18 +192,13 @@ void fill_core(NvtxFunctionTable table, unsigned size) {
     put(NVTX_CBID_CORE_NameOsThreadW, +[](uint32_t tid, const wchar_t* name) { name_os_thread(tid, name); });
 }
 
-Domain& torch_domain() {
-    static Domain& domain = domain_named("PyTorch");
-    return domain;
-}
-
 // In place of those that take whatever has no domain.
 void fill_torch(NvtxFunctionTable table, unsigned size) {
     const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
     put(
         NVTX_CBID_CORE_RangePushA,
-        +[](const char* text) { return push_in(torch_domain(), operator_name(text_of(text))); });
-    put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(torch_domain()); });
+        +[](const char* text) { return push_in(torch_domain, operator_name(text_of(text))); });
+    put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(torch_domain); });
 }
 
 void fill_domains(NvtxFunctionTable table, unsigned size) {

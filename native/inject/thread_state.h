@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/itt_types.h"
@@ -13,6 +14,9 @@ namespace kinetograph::inject {
 
 // One that was pushed and not yet popped.
 struct OpenRange {
+    OpenRange(uint32_t called, uint64_t numbered, std::string&& told)
+        : name(called), number(numbered), args(std::move(told)) {}
+
     uint32_t name;     // 0: it is not recorded
     uint64_t number;   // by which it may be described; 0: none
     std::string args;  // members of a JSON object
