@@ -9,8 +9,9 @@
 static const kinetograph_record_table* table;
 static uint32_t name;
 static nvtxDomainHandle_t domain;
-static nvtxEventAttributes_t registered = {
-    .version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE, .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+static nvtxEventAttributes_t registered = {.version = NVTX_VERSION,
+                                           .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                           .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
 
 /* The table of the recorder in this process; 0 where it is another than the one this was built for. */
 EXPORTED int prepare(const kinetograph_record_table* (*table_for)(uint32_t)) {

@@ -21,6 +21,8 @@ namespace kinetograph::inject {
 
 namespace {
 
+using Attributes = const nvtxEventAttributes_t*;
+
 // Without its alpha, which nobody sets to anything that could be seen.
 std::string colour(uint32_t argb) {
     char text[16];
@@ -59,6 +61,11 @@ void add_payload(const Domain& domain, const nvtxEventAttributes_t& event, base:
     }
 }
 
+bool has_args(const nvtxEventAttributes_t& event) {
+    return event.category != 0 || event.colorType == NVTX_COLOR_ARGB ||
+           event.payloadType != NVTX_PAYLOAD_UNKNOWN;
+}
+
 std::string args_of(const Domain& domain, const nvtxEventAttributes_t& event) {
     base::JsonMembers members;
     if (event.category != 0) {
@@ -91,16 +98,19 @@ Annotation annotation_of(const Domain& domain, const nvtxEventAttributes_t* even
     return {domain, message_of(domain, *event), args_of(domain, *event)};
 }
 
-Annotation annotation_of(const Domain& domain, const char* message) {
-    return {domain, name_id(domain, text_of(message))};
+uint32_t text_id(const Domain& domain, const char* text) {
+    return name_id(domain, text_of(text));
+}
+uint32_t text_id(const Domain& domain, std::string_view text) {
+    return name_id(domain, text);
+}
+uint32_t text_id(const Domain& domain, const wchar_t* text) {
+    return name_id(domain, utf8(text));
 }
 
-Annotation annotation_of(const Domain& domain, std::string_view message) {
-    return {domain, name_id(domain, message)};
-}
-
-Annotation annotation_of(const Domain& domain, const wchar_t* message) {
-    return {domain, name_id(domain, utf8(message))};
+template <class Text>
+Annotation annotation_of(const Domain& domain, Text text) {
+    return {domain, text_id(domain, text)};
 }
 
 // `What` is how a library says what it annotates.
@@ -110,9 +120,20 @@ void mark_in(const Domain& domain, What what) noexcept try {
 } catch (...) {
 }
 
+int push_annotation(const Domain& domain, Attributes event) {
+    const bool is_whole = event && event->size >= NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    if (is_whole && !has_args(*event)) return push_range(domain, message_of(domain, *event));
+    return push_range(annotation_of(domain, event));
+}
+// A text is all there is of it.
+template <class Text>
+int push_annotation(const Domain& domain, Text text) {
+    return push_range(domain, text_id(domain, text));
+}
+
 template <class What>
 int push_in(const Domain& domain, What what) noexcept try {
-    return is_wanted(domain) ? push_range(annotation_of(domain, what)) : push_unrecorded(domain);
+    return is_wanted(domain) ? push_annotation(domain, what) : push_unrecorded(domain);
 } catch (...) {
     return -1;
 }
@@ -161,8 +182,6 @@ void name_os_thread(uint32_t tid, Text name) noexcept try {
     name_thread(int32_t(tid), utf8(name));
 } catch (...) {
 }
-
-using Attributes = const nvtxEventAttributes_t*;
 
 template <class Handler>
 void set(NvtxFunctionTable table, unsigned size, unsigned id, Handler* handler) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/itt_types.h"
@@ -14,12 +14,11 @@ namespace kinetograph::inject {
 
 // One that was pushed and not yet popped.
 struct OpenRange {
-    OpenRange(uint32_t called, uint64_t numbered, std::string&& told)
-        : name(called), number(numbered), args(std::move(told)) {}
+    OpenRange(uint32_t called, uint64_t numbered) : name(called), number(numbered) {}
 
-    uint32_t name;     // 0: it is not recorded
-    uint64_t number;   // by which it may be described; 0: none
-    std::string args;  // members of a JSON object
+    uint32_t name;                      // 0: it is not recorded
+    uint64_t number;                    // by which it may be described; 0: none
+    std::unique_ptr<std::string> args;  // members of a JSON object; most have none
 };
 
 struct DomainRanges {
