@@ -3,10 +3,9 @@
 import ctypes
 from pathlib import Path
 
+import kinetograph as kg
 from benchmarks.floor import load_annotations
 from benchmarks.harness import Contender
-
-import kinetograph as kg
 
 kg.nvtx.install()  # before the first range, which is what loads the injection
 
