@@ -1,6 +1,7 @@
 """`python -m benchmarks [topic ...] [--quick] [--save]`: run the topics and print a table each."""
 
 from benchmarks import (
+    annotation_cost,
     averages,
     call_cost,
     command,
@@ -15,6 +16,7 @@ from benchmarks import (
 
 TOPICS: dict[str, command.Topic] = {
     "scope": scope_cost,
+    "annotations": annotation_cost,
     "calls": call_cost,
     "million": million_events,
     "averages": averages,

@@ -1,5 +1,6 @@
 """The hand-written floors: C that is built on first use with the compiler that Python names."""
 
+import ctypes
 import importlib.util
 import subprocess
 import sys
@@ -50,6 +51,16 @@ def null_tool() -> Path | None:
     if flags:
         build(HERE / "null_tool.c", library, "-fPIC", "-shared", *flags)
     return library if flags else None
+
+
+def load_annotations() -> ctypes.CDLL:
+    """Loops over ranges of NVTX and of our C table; needs the headers of NVTX."""
+    import kinetograph
+
+    library = OUT / "annotations.so"
+    headers = Path(kinetograph.__file__).parent / "include"
+    build(HERE / "annotations.c", library, "-fPIC", "-shared", f"-I{headers}", *nvtx_flags())
+    return ctypes.CDLL(str(library))
 
 
 def write_json(count: int, path: str) -> float:

@@ -1,5 +1,8 @@
 #include "bind/emission.h"
 
+#include <array>
+#include <iterator>
+
 #include "bind/hooks.h"
 #include "bind/python_thread.h"
 #include "bind/tool_arguments.h"
@@ -18,13 +21,15 @@ namespace {
 constexpr uint32_t colors[] = {0xff4c78a8, 0xffe45756, 0xff72b7b2, 0xff9d755d, 0xffb279a2,
                                0xffbab0ac, 0xff54a24b, 0xfff58518, 0xffeeca3b, 0xffff9da6};
 
-emit::Look look_of_kind(uint32_t meta) {
-    const uint32_t kind = meta >> 8 & 0xff;
-    emit::Look look;
-    look.has_color = true;
-    look.color = colors[kind % std::size(colors)];
-    look.category = kind + 1;
-    return look;
+// All of them beforehand: one that is copied as a whole just after its members were set waits for those.
+constexpr auto looks = [] {
+    std::array<emit::Look, std::size(colors)> all;
+    for (uint32_t kind = 0; kind < all.size(); ++kind) all[kind] = {true, colors[kind], kind + 1, {}};
+    return all;
+}();
+
+const emit::Look& look_of_kind(uint32_t meta) {
+    return looks[(meta >> 8 & 0xff) % looks.size()];
 }
 
 emit::Range range_named(PyObject* text, const emit::Look& look) {

@@ -1,34 +1,6 @@
 #include "emit/open_ranges.h"
 
-#include <utility>
-
 namespace kinetograph::emit {
-
-void OpenRanges::begin(const void* key, uintptr_t context, Range&& range) {
-    const bool is_pushed = pushed_ == 0 || pushed_context_ == context;
-    // First the memory: what a tool was told must be known here.
-    Open& open = open_.emplace_back(Open{key, context, is_pushed, 0, std::move(range)});
-    if (is_pushed) {
-        tool_.push(open.range);
-        pushed_context_ = context;
-        ++pushed_;
-    } else {
-        open.started = tool_.start(open.range);
-    }
-    publish();
-}
-
-void OpenRanges::end(const void* key, uintptr_t context) {
-    const Open& innermost = open_.back();
-    if (innermost.key == key && innermost.context == context && innermost.is_pushed) [[likely]] {
-        tool_.pop();
-        --pushed_;
-        open_.pop_back();
-        return publish();
-    }
-    const size_t index = find(key, context);
-    if (index != nowhere) end_at(index);
-}
 
 void OpenRanges::end_at(size_t index) {
     if (open_[index].is_pushed)

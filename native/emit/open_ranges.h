@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "emit/tool.h"
@@ -28,10 +29,14 @@ public:
 
 private:
     struct Open {
+        // Where it is to stay: to copy all of it at once, just after it was written bit by bit, takes long.
+        Open(const void* of, uintptr_t in, bool pushed, Range&& told)
+            : key(of), context(in), is_pushed(pushed), range(std::move(told)) {}
+
         const void* key;
         uintptr_t context;
         bool is_pushed;
-        uint64_t started;  // if it is not
+        uint64_t started = 0;  // if it is not
         Range range;
     };
     static constexpr size_t nowhere = SIZE_MAX;
@@ -47,5 +52,31 @@ private:
     uintptr_t pushed_context_ = 0;  // of those
     std::atomic<uint32_t> depth_{0};
 };
+
+inline void OpenRanges::begin(const void* key, uintptr_t context, Range&& range) {
+    const bool is_pushed = pushed_ == 0 || pushed_context_ == context;
+    // First the memory: what a tool was told must be known here.
+    Open& open = open_.emplace_back(key, context, is_pushed, std::move(range));
+    if (is_pushed) {
+        tool_.push(open.range);
+        pushed_context_ = context;
+        ++pushed_;
+    } else {
+        open.started = tool_.start(open.range);
+    }
+    publish();
+}
+
+inline void OpenRanges::end(const void* key, uintptr_t context) {
+    const Open& innermost = open_.back();
+    if (innermost.key == key && innermost.context == context && innermost.is_pushed) [[likely]] {
+        tool_.pop();
+        --pushed_;
+        open_.pop_back();
+        return publish();
+    }
+    const size_t index = find(key, context);
+    if (index != nowhere) end_at(index);
+}
 
 }  // namespace kinetograph::emit

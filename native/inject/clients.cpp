@@ -12,14 +12,27 @@ namespace {
 
 std::string& paths = *new std::string;  // a line for each
 
+// nullptr where it is in none.
+const char* path_of(const void* address) {
+    Dl_info info{};
+    return dladdr(address, &info) == 0 ? nullptr : info.dli_fname;
+}
+
 }  // namespace
 
 void remember_client(const void* address) noexcept try {
-    Dl_info info{};
-    if (dladdr(address, &info) == 0 || !info.dli_fname) return;
+    const char* path = path_of(address);
+    if (!path) return;
     std::lock_guard lock(library_mutex);
-    paths.append(info.dli_fname).append("\n");
+    paths.append(path).append("\n");
 } catch (...) {
+}
+
+bool is_in_library(const void* address, std::string_view name) noexcept {
+    const char* path = path_of(address);
+    if (!path) return false;
+    const std::string_view text = path;
+    return text.substr(text.rfind('/') + 1) == name;
 }
 
 }  // namespace kinetograph::inject

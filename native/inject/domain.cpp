@@ -54,9 +54,7 @@ Domain& domain_named(std::string_view name) {
     return *all.by_name.emplace(name, std::make_unique<Domain>(name)).first->second;
 }
 
-Domain& default_domain() {
-    static Domain& domain = domain_named("");
-    return domain;
-}
+Domain& no_domain = domain_named("");
+Domain& torch_domain = domain_named(domain_of_torch);
 
 }  // namespace kinetograph::inject

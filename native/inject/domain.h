@@ -35,6 +35,14 @@ private:
 
 // The same for the same name, and for ever: handles to it are in foreign hands.
 Domain& domain_named(std::string_view name);
-Domain& default_domain();
+
+// Made when we are loaded: what is made at its first use is looked at with each use, in an order with what
+// the recorder has written, and that takes as long as to record.
+extern Domain& no_domain;
+extern Domain& torch_domain;
+
+inline Domain& default_domain() {
+    return no_domain;
+}
 
 }  // namespace kinetograph::inject

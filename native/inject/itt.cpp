@@ -94,7 +94,7 @@ void tell(const Domain& domain, const Id& id, const std::string& args) {
 void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
     if (is_wanted(domain))
-        push_range({domain, name_of(domain, name)}, is_null(id) ? 0 : range_id(&domain, id));
+        push_range(domain, name_of(domain, name), is_null(id) ? 0 : range_id(&domain, id));
     else
         push_unrecorded(domain);
 } catch (...) {
@@ -105,7 +105,7 @@ void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) n
     char text[32];
     std::snprintf(text, sizeof text, "%p", function);
     if (is_wanted(domain))
-        push_range({domain, name_id(domain, text)});
+        push_range(domain, name_id(domain, text));
     else
         push_unrecorded(domain);
 } catch (...) {

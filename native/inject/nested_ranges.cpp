@@ -1,6 +1,6 @@
 #include "inject/nested_ranges.h"
 
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "inject/record_table.h"
@@ -17,25 +17,27 @@ DomainRanges& ranges_of(const Domain& domain) {
     return domains.emplace_back(DomainRanges{&domain, {}});
 }
 
-void append_members(std::string& members, std::string_view more) {
-    if (!members.empty() && !more.empty()) members += ',';
-    members += more;
+// Apart from the rest: most ranges have none, and whoever calls it would have to save more.
+[[gnu::noinline]] void append_args(OpenRange& range, std::string_view more) {
+    if (more.empty()) return;
+    if (!range.args)
+        range.args = std::make_unique<std::string>(more);
+    else
+        range.args->append(1, ',').append(more);
 }
 
-int push(DomainRanges& ranges, OpenRange range) {
+[[gnu::noinline]] void end_with_args(OpenRange& range, std::string_view more) {
+    append_args(range, more);
+    recorder->end_with(range.name, range.args->data(), range.args->size());
+}
+
+int push(DomainRanges& ranges, uint32_t name, uint64_t number) {
     const size_t level = ranges.open.size() + ranges.beyond;
-    if (ranges.open.size() < ranges.most)
-        ranges.open.push_back(std::move(range));
+    if (ranges.open.size() < ranges.most) [[likely]]
+        ranges.open.emplace_back(name, number);
     else
         ++ranges.beyond;
     return int(level);
-}
-
-void end(const OpenRange& range) {
-    if (range.args.empty())
-        recorder->end(range.name);
-    else
-        recorder->end_with(range.name, range.args.data(), range.args.size());
 }
 
 // nullptr where none is recorded.
@@ -46,24 +48,31 @@ OpenRange* innermost(DomainRanges& ranges) {
 
 }  // namespace
 
-int push_range(Annotation annotation, uint64_t number) {
-    const Domain& domain = annotation.domain;
+int push_range(const Domain& domain, uint32_t name, uint64_t number) {
     DomainRanges& ranges = ranges_of(domain);
     const bool has_room = ranges.open.size() < ranges.most;
-    const bool is_recorded = has_room && annotation.name != 0 &&
-                             recorder->begin(annotation.name, domain.category(), domain.scope()) != 0;
-    return push(ranges, {is_recorded ? annotation.name : 0, number, std::move(annotation.args)});
+    const bool is_recorded =
+        has_room && name != 0 && recorder->begin(name, domain.category(), domain.scope()) != 0;
+    return push(ranges, is_recorded ? name : 0, number);
+}
+
+int push_range(const Annotation& annotation) {
+    const int level = push_range(annotation.domain, annotation.name);
+    describe_range(annotation.domain, annotation.args);
+    return level;
 }
 
 int push_unrecorded(const Domain& domain) {
-    return push(ranges_of(domain), {0, 0, {}});
+    return push(ranges_of(domain), 0, 0);
 }
 
 int pop_range(const Domain& domain, std::string_view more_args) {
     DomainRanges& ranges = ranges_of(domain);
     if (OpenRange* range = innermost(ranges)) {
-        append_members(range->args, more_args);
-        end(*range);
+        if (!range->args && more_args.empty()) [[likely]]
+            recorder->end(range->name);
+        else
+            end_with_args(*range, more_args);
     }
     if (ranges.beyond != 0)
         --ranges.beyond;
@@ -75,7 +84,8 @@ int pop_range(const Domain& domain, std::string_view more_args) {
 }
 
 void describe_range(const Domain& domain, std::string_view args) {
-    if (OpenRange* range = innermost(ranges_of(domain))) append_members(range->args, args);
+    if (args.empty()) return;
+    if (OpenRange* range = innermost(ranges_of(domain))) append_args(*range, args);
 }
 
 uint64_t innermost_number(const Domain& domain) {

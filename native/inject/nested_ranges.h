@@ -17,7 +17,8 @@ struct Annotation {
 };
 
 // All return how many ranges of the domain lie around this one; pop less than 0 where there was none.
-int push_range(Annotation annotation, uint64_t number = 0);
+int push_range(const Domain& domain, uint32_t name, uint64_t number = 0);
+int push_range(const Annotation& annotation);
 // While nobody records: it is only counted.
 int push_unrecorded(const Domain& domain);
 int pop_range(const Domain& domain, std::string_view more_args = {});

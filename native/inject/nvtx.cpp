@@ -15,10 +15,13 @@
 #include "inject/process.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
+#include "inject/torch_names.h"
 
 namespace kinetograph::inject {
 
 namespace {
+
+using Attributes = const nvtxEventAttributes_t*;
 
 // Without its alpha, which nobody sets to anything that could be seen.
 std::string colour(uint32_t argb) {
@@ -58,6 +61,11 @@ void add_payload(const Domain& domain, const nvtxEventAttributes_t& event, base:
     }
 }
 
+bool has_args(const nvtxEventAttributes_t& event) {
+    return event.category != 0 || event.colorType == NVTX_COLOR_ARGB ||
+           event.payloadType != NVTX_PAYLOAD_UNKNOWN;
+}
+
 std::string args_of(const Domain& domain, const nvtxEventAttributes_t& event) {
     base::JsonMembers members;
     if (event.category != 0) {
@@ -90,12 +98,19 @@ Annotation annotation_of(const Domain& domain, const nvtxEventAttributes_t* even
     return {domain, message_of(domain, *event), args_of(domain, *event)};
 }
 
-Annotation annotation_of(const Domain& domain, const char* message) {
-    return {domain, name_id(domain, text_of(message))};
+uint32_t text_id(const Domain& domain, const char* text) {
+    return name_id(domain, text_of(text));
+}
+uint32_t text_id(const Domain& domain, std::string_view text) {
+    return name_id(domain, text);
+}
+uint32_t text_id(const Domain& domain, const wchar_t* text) {
+    return name_id(domain, utf8(text));
 }
 
-Annotation annotation_of(const Domain& domain, const wchar_t* message) {
-    return {domain, name_id(domain, utf8(message))};
+template <class Text>
+Annotation annotation_of(const Domain& domain, Text text) {
+    return {domain, text_id(domain, text)};
 }
 
 // `What` is how a library says what it annotates.
@@ -105,9 +120,20 @@ void mark_in(const Domain& domain, What what) noexcept try {
 } catch (...) {
 }
 
+int push_annotation(const Domain& domain, Attributes event) {
+    const bool is_whole = event && event->size >= NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+    if (is_whole && !has_args(*event)) return push_range(domain, message_of(domain, *event));
+    return push_range(annotation_of(domain, event));
+}
+// A text is all there is of it.
+template <class Text>
+int push_annotation(const Domain& domain, Text text) {
+    return push_range(domain, text_id(domain, text));
+}
+
 template <class What>
 int push_in(const Domain& domain, What what) noexcept try {
-    return is_wanted(domain) ? push_range(annotation_of(domain, what)) : push_unrecorded(domain);
+    return is_wanted(domain) ? push_annotation(domain, what) : push_unrecorded(domain);
 } catch (...) {
     return -1;
 }
@@ -157,8 +183,6 @@ void name_os_thread(uint32_t tid, Text name) noexcept try {
 } catch (...) {
 }
 
-using Attributes = const nvtxEventAttributes_t*;
-
 template <class Handler>
 void set(NvtxFunctionTable table, unsigned size, unsigned id, Handler* handler) {
     if (id < size && table[id]) *table[id] = reinterpret_cast<NvtxFunctionPointer>(handler);
@@ -185,6 +209,15 @@ void fill_core(NvtxFunctionTable table, unsigned size) {
         +[](uint32_t category, const wchar_t* name) { name_category(default_domain(), category, name); });
     put(NVTX_CBID_CORE_NameOsThreadA, +[](uint32_t tid, const char* name) { name_os_thread(tid, name); });
     put(NVTX_CBID_CORE_NameOsThreadW, +[](uint32_t tid, const wchar_t* name) { name_os_thread(tid, name); });
+}
+
+// In place of those that take whatever has no domain.
+void fill_torch(NvtxFunctionTable table, unsigned size) {
+    const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
+    put(
+        NVTX_CBID_CORE_RangePushA,
+        +[](const char* text) { return push_in(torch_domain, operator_name(text_of(text))); });
+    put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(torch_domain); });
 }
 
 void fill_domains(NvtxFunctionTable table, unsigned size) {
@@ -236,9 +269,13 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     if (!callbacks || callbacks->struct_size < sizeof *callbacks) return 0;
     NvtxFunctionTable table = nullptr;
     unsigned size = 0;
-    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) fill_core(table, size);
+    const void* client = reinterpret_cast<const void*>(get_export_table);
+    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) {
+        fill_core(table, size);
+        if (is_in_library(client, library_of_torch)) fill_torch(table, size);
+    }
     if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) fill_domains(table, size);
-    remember_client(reinterpret_cast<const void*>(get_export_table));
+    remember_client(client);
     take_part_in_run();
     return 1;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,11 @@ namespace kinetograph::inject {
 
 // One that was pushed and not yet popped.
 struct OpenRange {
-    uint32_t name;     // 0: it is not recorded
-    uint64_t number;   // by which it may be described; 0: none
-    std::string args;  // members of a JSON object
+    OpenRange(uint32_t called, uint64_t numbered) : name(called), number(numbered) {}
+
+    uint32_t name;                      // 0: it is not recorded
+    uint64_t number;                    // by which it may be described; 0: none
+    std::unique_ptr<std::string> args;  // members of a JSON object; most have none
 };
 
 struct DomainRanges {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.execution_traces import attributes, loaded
 from tests.on_device import BOTH, kernels
 
 import kinetograph as kg
@@ -78,3 +79,24 @@ def test_the_compiled_kernel_hangs_on_its_launch_inside_the_compiled_region(trac
         names.append(event.name)
         event = event.parent
     assert any(name.startswith("Torch-Compiled Region") for name in names)
+
+
+def test_the_launch_is_a_node_of_an_execution_trace_as_under_torchs_profiler(
+    torch: Any, step: Callable[[], None], torchs: kg.Trace, tmp_path: Path
+) -> None:
+    nodes = {}
+    for name, package in (("ours", kg), ("theirs", torch.profiler)):
+        observer = package.ExecutionTraceObserver()
+        observer.register_callback(str(tmp_path / f"{name}.json"))
+        options = {"activities": ["cpu"] if package is kg else [torch.profiler.ProfilerActivity.CPU]}
+        with package.profile(execution_trace_observer=observer, record_shapes=True, **options):
+            step()
+        nodes[name] = [
+            node
+            for node in loaded(tmp_path / f"{name}.json")["nodes"]
+            if attributes(node).get("kernel_backend") == "triton"
+        ]
+    (ours,), (theirs,) = nodes["ours"], nodes["theirs"]
+    assert ours["name"] == theirs["name"]
+    assert ours["inputs"]["shapes"] == theirs["inputs"]["shapes"]
+    assert attributes(ours)["kernel_file"] == attributes(theirs)["kernel_file"]

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -427,6 +428,50 @@ TEST(a_child_that_is_forked_while_others_annotate_goes_on) {
     }
     is_over = true;
     other.join();
+}
+
+struct FakeTorch {
+    void* library = dlopen(FAKE_TORCH, RTLD_NOW | RTLD_LOCAL);
+    int (*push)(const char*) = reinterpret_cast<int (*)(const char*)>(dlsym(library, "push_operator"));
+    int (*pop)() = reinterpret_cast<int (*)()>(dlsym(library, "pop_operator"));
+};
+
+TEST(operators_of_torch_are_named_without_their_numbers) {
+    const FakeTorch torch;
+    const struct {
+        const char *told, *name;
+    } operators[] = {
+        {"aten::mm, seq = 3, op_id = 7", "aten::mm"},
+        {"aten::t, op_id = 8", "aten::t"},
+        {"aten::add, seq = 4, op_id = 9, sizes = [[2, 3], []], input_op_ids = [(7,0)]", "aten::add"},
+        {"aten::sub, op_id = 9, input_op_ids = []", "aten::sub"},
+        {"epoch, seq = 3 of 4, op_id = 10", "epoch, seq = 3 of 4"},
+        {"a, op_id = 1, op_id = 11", "a, op_id = 1"},
+        {"plain", "plain"},
+        {"b, op_id = ", "b, op_id = "},
+        {"c, op_id = 3rd", "c, op_id = 3rd"},
+        {"d, seq = , op_id = 12", "d, seq = "},
+        {", op_id = 13", ""},
+    };
+    const auto session = start();
+    for (const auto& one : operators) torch.push(one.told);
+    for (size_t left = std::size(operators); left != 0; --left) CHECK(torch.pop() == int(left) - 1);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == std::size(operators));
+    for (const auto& one : operators) CHECK(category(trace, one.name) == "cpu_op");
+}
+
+TEST(ranges_of_others_that_look_like_operators_keep_their_names) {
+    const FakeTorch torch;
+    const auto session = start();
+    torch.push("aten::mm, op_id = 7");
+    CHECK(nvtxRangePushA("aten::mm, op_id = 7") == 0);
+    CHECK(torch.pop() == 0);
+    CHECK(nvtxRangePop() == 0);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 2);
+    CHECK(category(trace, "aten::mm") == "cpu_op");
+    CHECK(category(trace, "aten::mm, op_id = 7") == "user_annotation");
 }
 
 }  // namespace

@@ -167,10 +167,10 @@ def fall_back() -> None:
 
 def _torch_is_profiling() -> bool:
     """Not what torch is told by our own sessions that record its operators."""
-    operators = sys.modules.get("kinetograph.frameworks.torch.operators")
-    if operators is not None and operators.is_observing():
-        return bool(sys.modules["torch"]._C._autograd._profiler_enabled())
     profiler = sys.modules.get("torch.autograd.profiler")
+    flag = sys.modules.get("kinetograph.frameworks.torch.enabled_flag")
+    if flag is not None:
+        return bool(flag.is_profiled_by_torch(profiler))
     return bool(getattr(profiler, "_is_profiler_enabled", False))
 
 

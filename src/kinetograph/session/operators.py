@@ -88,7 +88,7 @@ class Operators:
             self._use = _emitted_use(torch, _told(error).partition("\n")[0])
             self._note = ""
         except Exception as other:
-            self._note += f"\nnor do their names come by ITT: {_told(other)}"
+            self._note += f"\n{_told(other)}"
 
     def follow_imports(self, around: Callable[[], AbstractContextManager[object]]) -> None:
         """For a session that begins before the program does: record torch once it has been imported.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.execution_traces import Graph, loaded
 from tests.torch_programs import Seen, operators_of
 
 import kinetograph as kg
@@ -312,3 +313,25 @@ may_leave.set()
 other.join()
 print(counts)
 """
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(found_compiler() is None, reason="Inductor needs a C++ compiler")
+def test_an_execution_trace_has_the_nodes_of_compiled_code_that_torch_has_under_its_profiler(
+    tmp_path: Path,
+) -> None:
+    from torch._inductor import config as inductor
+
+    compiled = torch.compile(wave, backend="inductor")
+    x = torch.ones(64)
+    with inductor.patch(compile_threads=1):  # others would stay for the next compilation
+        compiled(x)
+    compiled(x)
+    observers = kg.ExecutionTraceObserver(), torch.profiler.ExecutionTraceObserver()
+    for observer, profiler, name in zip(observers, (kg, torch.profiler), ("ours", "theirs"), strict=True):
+        observer.register_callback(str(tmp_path / f"{name}.json"))
+        with profiler.profile(execution_trace_observer=observer):
+            compiled(x)
+    ours, theirs = (Graph(loaded(tmp_path / f"{name}.json")).names() for name in ("ours", "theirs"))
+    assert sorted(ours) == sorted(theirs)
+    assert any(name.startswith("## Call CompiledFxGraph") for name in ours)

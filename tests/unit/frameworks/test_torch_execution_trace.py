@@ -139,6 +139,39 @@ def test_a_kernel_tells_its_backend_file_and_stream_as_torchs(tmp_path: Path) ->
     assert attributes(ours.named("triton_add"))["kernel_file"] == "made.py"
 
 
+def test_launches_of_triton_are_nodes_without_torchs_profiler(tmp_path: Path) -> None:
+    told = {"kernel_backend": "triton", "kernel_file": "made.py", "stream": 3, "grid": "grid(1,)"}
+    observer = kg.ExecutionTraceObserver().register_callback(str(tmp_path / "ours.json"))
+    with kg.profile(execution_trace_observer=observer, record_shapes=True) as profile:
+        launch = torch._C._profiler._RecordFunctionFast
+        with launch("triton_add", [torch.ones(2), 3], told):
+            assert not torch._C._autograd._profiler_enabled()
+            torch.ones(3)
+    graph = Graph(loaded(tmp_path / "ours.json"))
+    node = graph.named("triton_add")
+    assert attributes(node)["kernel_backend"] == "triton"
+    assert attributes(node)["kernel_file"] == "made.py"
+    assert node["inputs"]["shapes"][:2] == [[2], []]
+    parents = [graph.parent(each)["name"] for each in graph.nodes if each["name"] == "aten::ones"]
+    assert "triton_add" in parents
+    (event,) = (event for event in profile.events() if event.name == "triton_add")
+    assert event.args["kernel_file"] == "made.py"
+    assert event.record_function_id == attributes(node)["rf_id"]
+
+
+def test_ranges_become_nodes_only_while_an_execution_trace_runs(tmp_path: Path) -> None:
+    observer = kg.ExecutionTraceObserver().register_callback(str(tmp_path / "ours.json"))
+    with kg.profile() as profile:
+        for name in ("before", "within", "after"):
+            (observer.start if name == "within" else observer.stop)()
+            with torch._C._profiler._RecordFunctionFast(name):
+                pass
+    observer.unregister_callback()
+    names = Graph(loaded(tmp_path / "ours.json")).names()
+    assert [name for name in names if name in ("before", "within", "after")] == ["within"]
+    assert [event.name for event in profile.events()] == ["before", "within", "after"]
+
+
 def test_ranges_of_integral_tensors_are_those_of_torchs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ import pytest
 from tests.torch_programs import Seen, convolution_step, is_counted_by_us, operators_of, transformer_step
 
 import kinetograph as kg
+from kinetograph.session import cuda
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
@@ -221,6 +222,49 @@ def test_after_the_last_session_torch_is_not_watched() -> None:
     assert not torch._C._autograd._profiler_enabled()
 
 
+def test_torch_takes_itself_for_profiled_after_its_own_profiler_has_ended() -> None:
+    set_flag = torch.autograd.profiler._set_is_profiler_enabled
+    with kg.profile():
+        with torch.profiler.profile():
+            assert torch.autograd.profiler._is_profiler_enabled
+        assert torch.autograd.profiler._is_profiler_enabled
+    assert not torch.autograd.profiler._is_profiler_enabled
+    assert torch.autograd.profiler._set_is_profiler_enabled is set_flag
+
+
+def test_torchs_own_profiler_outlives_ours_and_is_still_seen() -> None:
+    theirs = torch.profiler.profile()
+    with kg.profile():
+        theirs.start()
+    assert torch.autograd.profiler._is_profiler_enabled
+    with kg.profile():
+        theirs.stop()
+        assert torch.autograd.profiler._is_profiler_enabled
+    assert not torch.autograd.profiler._is_profiler_enabled
+
+
+def test_torchs_own_profiler_in_another_thread_is_told_from_ours() -> None:
+    """Two cannot have CUPTI; that we profile torch ourselves is no reason to stand back."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def profile_there() -> None:
+        with torch.profiler.profile():
+            begun.set()
+            may_end.wait(60)
+
+    other = threading.Thread(target=profile_there)
+    with kg.profile():
+        assert not cuda._torch_is_profiling()
+        other.start()
+        assert begun.wait(60)
+        assert cuda._torch_is_profiling()
+        may_end.set()
+        other.join()
+        assert not cuda._torch_is_profiling()
+        assert torch.autograd.profiler._is_profiler_enabled
+    assert not torch.autograd.profiler._is_profiler_enabled
+
+
 def test_torchs_profiler_runs_beside_ours(tmp_path: Path) -> None:
     step = convolution_step()
     with kg.profile() as profile:
@@ -384,6 +428,7 @@ def test_without_the_activity_of_the_host_there_are_no_operators() -> None:
 def test_flops_without_torch_are_a_note() -> None:
     program = """
 import kinetograph as kg
+from kinetograph.session import cuda
 with kg.profile(with_flops=True) as profile:
     pass
 print([note.text for note in profile.trace.notes if note.kind == "partial"])
@@ -406,6 +451,7 @@ def test_torch_is_imported_where_it_is_asked_for_by_name() -> None:
     program = """
 import sys
 import kinetograph as kg
+from kinetograph.session import cuda
 assert "torch" not in sys.modules
 with kg.profile(frameworks=["torch"]) as profile:
     import torch
@@ -419,6 +465,7 @@ print([event.name for event in profile.events()])
 def test_torch_that_is_imported_while_a_session_runs_is_a_note() -> None:
     program = """
 import kinetograph as kg
+from kinetograph.session import cuda
 with kg.profile(with_flops=True) as profile, kg.profile(frameworks=()) as other:
     import torch
     torch.ones(2)
@@ -436,6 +483,7 @@ def test_a_forked_child_is_not_watched_and_can_record_itself() -> None:
     program = """
 import os, threading, torch
 import kinetograph as kg
+from kinetograph.session import cuda
 with kg.profile() as outer:
     with torch.profiler.record_function("around"):
         child = os.fork()
@@ -461,6 +509,7 @@ def test_a_program_may_end_while_it_is_recorded(tmp_path: Path) -> None:
     program = f"""
 import atexit, threading, torch
 import kinetograph as kg
+from kinetograph.session import cuda
 kg.profile(record_shapes=True, recording=kg.RecordOptions(path={str(tmp_path / "trace.json")!r})).start()
 atexit.register(lambda: torch.ones(2))
 threading.Thread(target=lambda: [torch.ones(2) for _ in range(2000)]).start()

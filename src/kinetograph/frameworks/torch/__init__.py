@@ -4,5 +4,6 @@
 operator is in `observer/observer.cpp`. `execution_trace.py` asks it for nodes of a graph, which
 `observer/execution_trace.cpp` makes of the same operators. `modules.py` names the calls of modules among
 those of Python. `ranges.py` brings what torch.compile tells, `emitted.py` names of operators where nothing
-can be built, `patches.py` ranges of the program where no other way does.
+can be built, by the way that `routes.py` finds, `patches.py` ranges of the program where no other way does.
+`enabled_flag.py` has torch know that it is profiled.
 """

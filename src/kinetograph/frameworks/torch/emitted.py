@@ -1,8 +1,8 @@
-"""Operators of torch by ITT, where the observer cannot be built: their names and how they nest, no more.
+"""Operators that torch tells itself, where the observer cannot be built: names and nesting, no more.
 
-Torch can send every operator of a thread to a collector of ITT, and ours may be one. Which it is was decided
-when torch was imported. Threads that autograd uses for a backward pass take over what is on in the thread
-that asked for it; others do not.
+Torch can send every operator of a thread by ITT or NVTX, to a library of ours; `routes.py` says by which.
+Threads that autograd uses for a backward pass take over what is on in the thread that asked for it; others
+do not.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from kinetograph import injection
-from kinetograph.errors import NotAvailable
 from kinetograph.fork_locks import hold_across_forks
+from kinetograph.frameworks.torch.enabled_flag import want_flag
+from kinetograph.frameworks.torch.routes import enable, route_of
 
 __all__ = ["EmittedOperators", "is_emitting"]
 
@@ -42,7 +42,7 @@ class EmittedOperators:
     """
 
     def __init__(self, torch: Any, because: str) -> None:
-        _require_collector(torch)
+        self._route = route_of(torch)
         self._torch = torch
         self._because = because
         self._thread = 0
@@ -56,7 +56,7 @@ class EmittedOperators:
             _sessions[self._thread] += 1
             self._is_on = True
             _interrupted.discard(self._thread)
-            if not _begin(self._torch):
+            if not _begin(self._torch, self._route):
                 _interrupted.add(self._thread)
 
     def release(self) -> None:
@@ -71,44 +71,29 @@ class EmittedOperators:
 
     def notes(self) -> Iterator[str]:
         yield (
-            "operators of torch came by ITT, with names and nesting only, and from the thread that started "
-            f"the session and those of autograd alone: {self._because}; for shapes, FLOPs, sequence numbers "
-            "and all threads install a C++ compiler, or run `kinetograph build torch` where there is one"
+            f"operators of torch came by {self._route}, with names and nesting only, and from the thread "
+            f"that started the session and those of autograd alone: {self._because}; for shapes, FLOPs, "
+            "sequence numbers and all threads install a C++ compiler, or run `kinetograph build torch` where "
+            "there is one"
         )
         if self._thread in _interrupted:
             yield "there are none from when torch's own profiler began in that thread: it bears no other"
 
 
 def is_emitting() -> bool:
-    """Whether ranges of the calling thread come to us by ITT."""
+    """Whether torch itself sends us the ranges of the calling thread."""
     return threading.get_ident() in _emitting
 
 
-def _require_collector(torch: Any) -> None:
-    itt = getattr(torch._C, "_itt", None)
-    if itt is None or not itt.is_available():
-        raise NotAvailable(f"torch {torch.__version__} was built without ITT")
-    if not injection.is_client(injection.ITT, "torch"):
-        itt.mark("kinetograph")  # its first annotation settles who is told
-    if not injection.is_client(injection.ITT, "torch"):
-        raise NotAvailable(
-            "torch was imported before kg.itt.install(), or annotates for another tool",
-            hint="call kg.itt.install() before torch is imported, or use kinetograph run",
-        )
-
-
-def _begin(torch: Any) -> bool:
+def _begin(torch: Any, route: str) -> bool:
     """In the calling thread; False where torch's own profiler is at work there."""
     if threading.get_ident() in _emitting:
         return True
-    profiler = torch.autograd.profiler
     if torch._C._autograd._profiler_enabled():
         return False
-    others = torch._C._profiler._ExperimentalConfig()
-    config = profiler.ProfilerConfig(profiler.ProfilerState.ITT, False, False, False, False, False, others)
-    _own(profiler, "_enable_profiler")(config, set())
-    profiler._is_profiler_enabled = True
+    enable(torch, route)
     _emitting.add(threading.get_ident())
+    want_flag(torch, "emitted", wanted=True)
     _stand_aside_when_asked(torch)
     return True
 
@@ -119,17 +104,11 @@ def _end(torch: Any) -> None:
         return
     _emitting.discard(threading.get_ident())
     torch._C._autograd._disable_profiler()
-    profiler = torch.autograd.profiler
-    profiler._is_profiler_enabled = bool(_emitting)
+    want_flag(torch, "emitted", wanted=bool(_emitting))
     if not _emitting:
         while _torchs_own:
             name, function = _torchs_own.popitem()
-            setattr(profiler, name, function)
-
-
-def _own(profiler: Any, name: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = _torchs_own.get(name) or getattr(profiler, name)
-    return function
+            setattr(torch.autograd.profiler, name, function)
 
 
 def _stand_aside_when_asked(torch: Any) -> None:
@@ -153,15 +132,16 @@ def _stand_aside_when_asked(torch: Any) -> None:
 
 
 def _leave_parent() -> None:
-    """In a forked child, which has no session of its parent's."""
+    """In a forked child, which has no session of its parent's, nor its other threads."""
     _sessions.clear()
-    is_on = threading.get_ident() in _emitting
-    _emitting.intersection_update({threading.get_ident()})
-    if is_on:
-        import torch
+    if not _emitting:
+        return
+    import torch
 
-        with suppress(Exception):
-            _end(torch)
+    _emitting.intersection_update({threading.get_ident()})
+    with suppress(Exception):
+        _end(torch)
+        want_flag(torch, "emitted", wanted=False)
 
 
 hold_across_forks(_lock, _leave_parent)

@@ -9,6 +9,7 @@ from typing import Any
 
 from kinetograph.errors import StateError
 from kinetograph.frameworks.torch.operators import loaded_observer, observer_lock
+from kinetograph.frameworks.torch.ranges import traces_of_nodes
 
 __all__ = ["TracedNodes", "tell_process_groups"]
 
@@ -32,9 +33,11 @@ class TracedNodes:
     def start(self) -> None:
         with observer_lock:
             self._library.kinetograph_torch_trace_start(self._place)
+            traces_of_nodes.add(self._place)
 
     def stop(self) -> None:
         with observer_lock:
+            traces_of_nodes.discard(self._place)
             self._library.kinetograph_torch_trace_stop(self._place)
 
     def wait(self) -> None:
@@ -56,6 +59,7 @@ class TracedNodes:
         close = self._library.kinetograph_torch_trace_close
         close.restype = ctypes.c_uint64
         with observer_lock:
+            traces_of_nodes.discard(self._place)
             return int(close(self._place))
 
 

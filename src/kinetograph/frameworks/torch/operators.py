@@ -13,7 +13,8 @@ from kinetograph import _native
 from kinetograph.errors import NotAvailable
 from kinetograph.fork_locks import hold_across_forks
 from kinetograph.frameworks.torch.build import built_library, is_built
-from kinetograph.frameworks.torch.ranges import Ranges
+from kinetograph.frameworks.torch.enabled_flag import want_flag
+from kinetograph.frameworks.torch.ranges import Ranges, traces_of_nodes
 
 __all__ = ["OperatorUse", "is_observing", "loaded_observer", "observer_lock"]
 
@@ -146,9 +147,7 @@ def _observe(torch: Any) -> None:
     for use in _uses:
         wanted |= use.wants
     _library.kinetograph_torch_observe(bool(_uses), wanted)
-    # Parts of torch that could tell more look at this.
-    profiler = torch.autograd.profiler
-    profiler._is_profiler_enabled = bool(_uses) or bool(torch._C._autograd._profiler_enabled())
+    want_flag(torch, "observer", wanted=bool(_uses))
     _take_ranges(torch, wanted)
 
 
@@ -157,13 +156,15 @@ def _take_ranges(torch: Any, wanted: int) -> None:
     if _ranges is None:
         _ranges = Ranges(torch)
     if _uses:
-        _ranges.install(with_inputs=bool(wanted & _SHAPES))
+        assert _library is not None
+        _ranges.install(_library, with_inputs=bool(wanted & _SHAPES))
     else:
         _ranges.remove()
 
 
 def _leave_parent() -> None:
     """In a forked child, which has no session of its parent's; one of its own may have begun already."""
+    traces_of_nodes.clear()
     if _library is not None:
         _library.kinetograph_torch_trace_leave_parent()
     if _uses:

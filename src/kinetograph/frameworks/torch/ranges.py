@@ -2,11 +2,12 @@
 
 They are `torch._C._profiler._RecordFunctionFast`, which tells nobody unless torch's own profiler runs. All
 who use it look it up there each time. So while sessions record torch, ours stands in its place, and makes
-scopes of our own instead.
+scopes of our own instead. An execution trace wants torch's own, as nodes: `HeardRange` has torch tell.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,10 @@ from kinetograph import _native
 from kinetograph.checks import spelled
 from kinetograph.trace.words import RecordScope
 
-__all__ = ["Ranges"]
+__all__ = ["Ranges", "traces_of_nodes"]
+
+traces_of_nodes: set[int] = set()
+"""Execution traces of ours that run, by their place in the observer."""
 
 _NAME = "_RecordFunctionFast"
 # The one around all of the compilation of a frame, in which torch keeps account of it.
@@ -36,7 +40,7 @@ class Ranges:
     """In the place of torch's own from `install` to `remove`; what is missing there is `missing`.
 
     >>> ranges = Ranges(torch)
-    >>> ranges.install(with_inputs=True)
+    >>> ranges.install(observer, with_inputs=True)
     >>> ranges.remove()
     """
 
@@ -46,6 +50,7 @@ class Ranges:
         self._torchs: Any = getattr(self._home, _NAME, None)
         self._ours: type | None = None
         self._scopes: dict[Any, Any] = {}
+        self._observer: ctypes.CDLL | None = None
         self.with_inputs = False
 
     @property
@@ -58,7 +63,8 @@ class Ranges:
             f"torch._C._profiler.{_NAME}"
         )
 
-    def install(self, *, with_inputs: bool) -> None:
+    def install(self, observer: ctypes.CDLL, *, with_inputs: bool) -> None:
+        self._observer = observer
         self.with_inputs = with_inputs
         if self._torchs is None or getattr(self._home, _NAME, None) is self._ours:
             return
@@ -79,6 +85,8 @@ class Ranges:
             return self._torchs(name, inputs or (), keywords or {})
         if name.startswith(_COMPILATION):
             return _Compilation(self._torch, name)
+        if traces_of_nodes:
+            return HeardRange(self._torchs(name, inputs or (), keywords or {}), self._observer)
         if inputs and self.with_inputs:
             return _scope(name, keywords or {}, inputs)
         return self._known_scope(name, keywords or {})
@@ -128,6 +136,25 @@ def _standing_for(ranges: Ranges, torchs: type) -> type:
 
     Standing.__name__ = Standing.__qualname__ = _NAME
     return Standing
+
+
+class HeardRange:
+    """A range of torch's own that tells although no profiler of torch's runs. So it comes to us, too."""
+
+    def __init__(self, range_of_torch: Any, observer: Any) -> None:
+        self._range = range_of_torch
+        self._observer = observer
+
+    def __enter__(self) -> None:
+        is_heard = self._observer.kinetograph_torch_hear_ranges()
+        try:
+            self._range.__enter__()
+        finally:
+            if is_heard:
+                self._observer.kinetograph_torch_hear_no_more()
+
+    def __exit__(self, *error: object) -> None:
+        self._range.__exit__(*error)
 
 
 class _Compilation:

@@ -1,0 +1,138 @@
+"""By which way torch is asked for the names of its operators, and what is told where there is none.
+
+The torch here is a fake, for one with CUDA is not to be had everywhere. A real one runs in
+`test_torch_without_compiler.py` and on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import kinetograph as kg
+from kinetograph import injection
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+from kinetograph.frameworks.torch.routes import route_of  # noqa: E402
+
+
+class FakeTorch:
+    """Comes to us with its first range, by NVTX and by ITT, if `comes`."""
+
+    __version__ = "9.9"
+
+    def __init__(self, *, cuda: str | None = None, has_itt: bool = False, comes: bool = True) -> None:
+        self.version = SimpleNamespace(cuda=cuda)
+        self.comes = comes
+        self.clients: set[str] = set()
+        self.states: list[str] = []
+        self._is_profiling = False
+        self.autograd = SimpleNamespace(
+            profiler=SimpleNamespace(
+                ProfilerState=SimpleNamespace(NVTX="nvtx state", ITT="itt state"),
+                ProfilerConfig=lambda state, *others: state,
+            )
+        )
+        self._C = SimpleNamespace(
+            _itt=SimpleNamespace(is_available=lambda: has_itt, mark=lambda _name: self._come("torch")),
+            _profiler=SimpleNamespace(_ExperimentalConfig=object, _RecordFunctionFast=self._range),
+            _autograd=SimpleNamespace(
+                _profiler_enabled=lambda: self._is_profiling,
+                _enable_profiler=self._enable,
+                _disable_profiler=lambda: self.states.append("off"),
+            ),
+        )
+
+    def begin_own_profiler(self) -> None:
+        self._is_profiling = True
+
+    def _come(self, library: str) -> None:
+        if self.comes:
+            self.clients.add(library)
+
+    def _enable(self, state: str, _activities: set[Any]) -> None:
+        self.states.append(state)
+
+    @contextmanager
+    def _range(self, _name: str) -> Iterator[None]:
+        if self.states[-1:] == ["nvtx state"]:
+            self._come("libtorch_cuda.so")
+        yield
+
+
+@pytest.fixture
+def is_ours(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Both interfaces are installed."""
+    monkeypatch.setenv("NVTX_INJECTION64_PATH", injection.library())
+    monkeypatch.setenv("INTEL_LIBITTNOTIFY64", injection.library())
+    return monkeypatch
+
+
+def chosen(fake: FakeTorch, monkeypatch: pytest.MonkeyPatch) -> str:
+    def is_client(interface: injection.Interface, name: str) -> bool:
+        return injection.is_installed(interface) and name in fake.clients
+
+    monkeypatch.setattr(injection, "is_client", is_client)
+    return route_of(fake)
+
+
+def refusal(fake: FakeTorch, monkeypatch: pytest.MonkeyPatch) -> str:
+    with pytest.raises(kg.NotAvailable) as error:
+        chosen(fake, monkeypatch)
+    return str(error.value)
+
+
+def test_itt_comes_first(is_ours: pytest.MonkeyPatch) -> None:
+    assert chosen(FakeTorch(cuda="13.0", has_itt=True), is_ours) == "ITT"
+
+
+def test_nvtx_where_torch_has_no_itt_and_torch_is_left_as_it_was(is_ours: pytest.MonkeyPatch) -> None:
+    fake = FakeTorch(cuda="13.0")
+    assert chosen(fake, is_ours) == "NVTX"
+    assert fake.states == ["nvtx state", "off"]
+    assert chosen(fake, is_ours) == "NVTX"
+    assert fake.states == ["nvtx state", "off"]
+
+
+def test_nvtx_where_itt_was_not_installed_in_time(is_ours: pytest.MonkeyPatch) -> None:
+    is_ours.delenv("INTEL_LIBITTNOTIFY64")
+    assert chosen(FakeTorch(cuda="13.0", has_itt=True), is_ours) == "NVTX"
+
+
+def test_without_itt_and_cuda_both_are_named(is_ours: pytest.MonkeyPatch) -> None:
+    told = refusal(FakeTorch(), is_ours)
+    assert "by ITT: torch 9.9 was built without ITT" in told
+    assert "by NVTX: torch 9.9 was built without CUDA" in told
+
+
+def test_nvtx_that_is_not_installed_is_told_with_what_to_do(is_ours: pytest.MonkeyPatch) -> None:
+    is_ours.delenv("NVTX_INJECTION64_PATH")
+    fake = FakeTorch(cuda="13.0")
+    assert "hint: call kg.nvtx.install() before the session" in refusal(fake, is_ours)
+    assert fake.states == []
+    assert injection.owner(injection.NVTX) is None
+
+
+def test_nvtx_of_another_tool_is_told_with_its_name(is_ours: pytest.MonkeyPatch) -> None:
+    is_ours.setenv("NVTX_INJECTION64_PATH", "/opt/other_tool.so")
+    fake = FakeTorch(cuda="13.0")
+    assert "NVTX annotations go to /opt/other_tool.so" in refusal(fake, is_ours)
+    assert fake.states == []
+
+
+def test_a_torch_that_does_not_come_to_us_is_told_about(is_ours: pytest.MonkeyPatch) -> None:
+    fake = FakeTorch(cuda="13.0", comes=False)
+    assert "libtorch_cuda.so of torch 9.9 has not come to us" in refusal(fake, is_ours)
+    assert fake.states == ["nvtx state", "off"]
+
+
+def test_torchs_own_profiler_is_not_disturbed_to_find_out(is_ours: pytest.MonkeyPatch) -> None:
+    fake = FakeTorch(cuda="13.0")
+    fake.begin_own_profiler()
+    assert "torch's own profiler runs in this thread" in refusal(fake, is_ours)
+    assert fake.states == []
