@@ -155,5 +155,5 @@ def _listening(pid: int) -> tuple[socket.socket, str]:
     return listener, path
 
 
-def _is_this_user(visitor: socket.socket) -> bool:
+async def _is_this_user(visitor: socket.socket) -> bool:
     return credentials(visitor).user == os.geteuid()
