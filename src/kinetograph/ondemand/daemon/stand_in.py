@@ -59,7 +59,7 @@ class StandIn:
         await self._guests.send_away()
 
     async def _serve(self, listener: socket.socket) -> None:
-        """Until it is cancelled. Who is connected stays; `serve_forever` of newer Pythons would close that."""
+        """Until it is cancelled. Who is connected stays: `serve_forever` of newer Pythons would end that."""
         server = await asyncio.start_unix_server(self._visited, sock=listener)
         try:
             await asyncio.get_running_loop().create_future()
