@@ -55,6 +55,20 @@ bool is_refused(const std::string& path) {
     return refused;
 }
 
+// Whose socket it is, of one that listens or of one that has not come to that; 0: it is none of ours.
+int pid_in_name(const char* name) {
+    int pid = 0;
+    const bool is_ours = std::sscanf(name[0] == '.' ? name + 1 : name, "agent-%d-", &pid) == 1;
+    return is_ours && pid > 0 ? pid : 0;
+}
+
+// One that is about to listen refuses connections as well, and may belong to a process that we cannot see.
+bool may_come_to_listen(const std::string& path) {
+    constexpr time_t most_seconds = 60;
+    struct stat found{};
+    return lstat(path.c_str(), &found) == 0 && std::time(nullptr) - found.st_mtime < most_seconds;
+}
+
 }  // namespace
 
 void make_own_directory(const std::string& directory) {
@@ -72,10 +86,11 @@ void remove_stale(const std::string& directory) {
     DIR* opened = opendir(directory.c_str());
     if (!opened) return;
     while (const dirent* entry = readdir(opened)) {
-        int pid = 0;
-        if (std::sscanf(entry->d_name, "agent-%d-", &pid) != 1 || pid <= 0) continue;
+        const int pid = pid_in_name(entry->d_name);
+        if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH) continue;
         const std::string path = directory + "/" + entry->d_name;
-        if (kill(pid, 0) != 0 && errno == ESRCH && is_refused(path)) unlink(path.c_str());
+        if (entry->d_name[0] == '.' && may_come_to_listen(path)) continue;
+        if (is_refused(path)) unlink(path.c_str());
     }
     closedir(opened);
 }

@@ -40,7 +40,8 @@ private:
 // one that only this user can enter.
 void make_own_directory(const std::string& directory);
 
-// Removes the sockets of processes that ended without a word, as workers of a pool do.
+// Removes the sockets of processes that ended without a word, as workers of a pool do; also those that were
+// killed before theirs had its name.
 void remove_stale(const std::string& directory);
 
 }  // namespace kinetograph::agent

@@ -52,6 +52,11 @@ void grow(std::vector<T>& list, size_t size) {
     if (list.capacity() < size) list.reserve(std::max(size, 2 * list.capacity()));
 }
 
+bool is_idle(const Segment& segment) {
+    return std::all_of(segment.slabs.get(), segment.slabs.get() + segment.slab_count,
+                       [](const Slab& slab) { return slab.is_free; });
+}
+
 bool is_tmpfs(int descriptor) {
     struct statfs info{};
     return fstatfs(descriptor, &info) == 0 && info.f_type == TMPFS_MAGIC;
@@ -311,10 +316,8 @@ void SlabPool::shrink() {
     rooms_.clear();
     close_spill_file();
     size_t kept = 0;
-    auto is_idle = [&](const std::unique_ptr<Segment>& segment) {
-        const bool idle = std::all_of(segment->slabs.get(), segment->slabs.get() + segment->slab_count,
-                                      [](const Slab& slab) { return slab.is_free; });
-        if (!idle) return false;
+    auto is_given_back = [&](const std::unique_ptr<Segment>& segment) {
+        if (!is_idle(*segment)) return false;
         if (segment->file == 0 && kept + segment->bytes <= kept_bytes) {
             kept += segment->bytes;
             return false;
@@ -322,7 +325,7 @@ void SlabPool::shrink() {
         unmap(segment.get());
         return true;
     };
-    std::erase_if(segments_, is_idle);
+    std::erase_if(segments_, is_given_back);
     collect_free_slabs();
     // What stays is pinned by the buffers of living threads, or small; its free pages need not stay.
     for (Slab* slab : free_) {
@@ -330,6 +333,16 @@ void SlabPool::shrink() {
         madvise(slab->memory, slab_bytes, MADV_DONTNEED);
         slab->is_ready = false;
     }
+}
+
+bool SlabPool::keeps_too_much() const {
+    size_t idle_bytes = 0;
+    for (const auto& segment : segments_) {
+        if (!is_idle(*segment)) continue;
+        if (segment->file != 0) return true;
+        idle_bytes += segment->bytes;
+    }
+    return idle_bytes > kept_bytes;
 }
 
 void SlabPool::forget_everything() {

@@ -91,6 +91,8 @@ public:
     void prepare();
     // No session is left: keep a little for the next one, give back the rest, end the keeper thread.
     void shrink();
+    // Whether that would give something back.
+    bool keeps_too_much() const;
     // A full extent will not be touched before the session ends: take its pages out if they live in a file.
     void rest(ExtentRef extent);
     // Around a fork: Python warns of forks in processes that have threads, and would of ours.

@@ -75,7 +75,10 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     for_each_stack(*thread, [&](Lane& lane) {
         if (lane.depth == 0 || thread->sessions == 0) drop_stack(lane);
     });
-    if (sessions_.empty()) trim();
+    if (!sessions_.empty()) return;
+    trim();
+    // The last session could not give back what this thread still had.
+    if (pool_.keeps_too_much()) pool_.shrink();
 }
 
 // Sessions keep of a thread that is out of their windows what it has lost.

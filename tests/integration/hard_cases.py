@@ -13,6 +13,9 @@ from typing import Any
 
 PROGRAMS = Path(__file__).parent / "programs"
 
+# For programs that tell what is resident. Threads take several arenas else, whose rests go up and down.
+ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
+
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -75,6 +76,24 @@ def test_the_next_agent_removes_what_dead_ones_have_left(agents: Agents) -> None
     living = agents.start(WAITING)
     assert not agents.sockets_of(dead.pid)
     assert agents.sockets_of(living.pid)
+
+
+@pytest.mark.parametrize("who", ["the next agent", "ps"])
+def test_a_socket_that_never_got_its_name_is_removed(agents: Agents, who: str) -> None:
+    """Of a process that was killed before it listened. Another one may be about to."""
+    agents.sockets.mkdir(mode=0o700)
+    names = ("old", ".agent-{0}-00000001.sock"), ("young", ".agent-{0}-00000002.sock")
+    left = {age: agents.sockets / name.format(2**22 + 1) for age, name in names}
+    for path in left.values():
+        with socket.socket(socket.AF_UNIX) as unready:
+            unready.bind(str(path))
+    os.utime(left["old"], (0, 0))
+    if who == "ps":
+        agents.command("ps")
+    else:
+        agents.start(WAITING)
+    assert not left["old"].exists()
+    assert left["young"].exists()
 
 
 def test_another_user_is_let_go_even_through_an_open_door(agents: Agents) -> None:

@@ -190,6 +190,16 @@ def test_a_client_of_dynolog_triggers_processes_with_an_agent_too(daemon: Daemon
     wait_until(lambda: {path.name.replace(path.stem[2:], "{0}") for path in captures.iterdir()} == left)
 
 
+def test_a_trace_for_a_client_of_dynolog_is_as_closed_as_the_program_makes_its_files(daemon: Daemon) -> None:
+    program = daemon.agents.start("import os; os.umask(0o077)\n" + STEPPING)
+    wait_until(lambda: listed(daemon.agents)[program.pid]["step"] > 0)
+    config = f"ACTIVITIES_LOG_FILE={daemon.agents.captures}/x.json\nACTIVITIES_DURATION_MSECS=1\n"
+    daemon.call("setKinetOnDemandRequest", config=config, pids=[program.pid])
+    path = daemon.agents.captures / f"x_{program.pid}.json"
+    wait_until(path.exists)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_what_keeps_a_client_of_dynolog_from_its_trace_is_told(daemon: Daemon) -> None:
     program = daemon.agents.start(STEPPING)
     daemon.agents.captures.parent.chmod(0o755)  # and so it is no directory of ours any more

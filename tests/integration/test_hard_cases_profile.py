@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hard_cases import run_program
+from hard_cases import ONE_ARENA, run_program
 
 import kinetograph as kg
 
@@ -17,7 +17,7 @@ NAMES_BYTES = 4 << 20
 
 @pytest.mark.slow
 def test_ten_thousand_cycles_need_no_more_than_one() -> None:
-    told = run_program("many_cycles", 10_000)
+    told = run_program("many_cycles", 10_000, **ONE_ARENA)
     assert told["traces"] == 10_000
     assert told["events"] == 30_000
     assert told["descriptors"] == 0

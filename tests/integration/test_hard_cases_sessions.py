@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hard_cases import run_program
+from hard_cases import ONE_ARENA, run_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ from recorded import by_name, names, notes, recording, start
 
 @pytest.mark.slow
 def test_a_hundred_thousand_sessions_leave_memory_flat() -> None:
-    told = run_program("many_sessions", 100_000, "{}")
+    told = run_program("many_sessions", 100_000, "{}", **ONE_ARENA)
     assert told["events"] == 200_000
     assert told["growth"] < 2 << 20
     assert told["descriptors"] == 0
@@ -27,7 +27,8 @@ def test_a_hundred_thousand_sessions_leave_memory_flat() -> None:
 
 
 def test_sessions_with_files_leave_neither_memory_nor_descriptors_nor_files(tmp_path: Path) -> None:
-    told = run_program("many_sessions", 500, f'{{"crash_safe": true, "directory": "{tmp_path}"}}')
+    options = f'{{"crash_safe": true, "directory": "{tmp_path}"}}'
+    told = run_program("many_sessions", 500, options, **ONE_ARENA)
     assert told["events"] == 1_000
     assert told["growth"] < 2 << 20
     assert told["descriptors"] == 0

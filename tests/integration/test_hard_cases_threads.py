@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hard_cases import run_program, wait_until
+from hard_cases import ONE_ARENA, run_program, wait_until
 
 import kinetograph as kg
 from kinetograph import _native
@@ -23,8 +23,7 @@ def in_thread(function, *args, name: str | None = None) -> None:
 
 def run_short_threads(threads: int, rounds: int) -> list[dict[str, int]]:
     """Rounds of that many short threads, of which nothing is lost and none remains."""
-    # One arena of malloc: threads take several else, whose rests make what is resident go up and down.
-    done: list[dict[str, int]] = run_program("short_threads", threads, rounds, MALLOC_ARENA_MAX="1")
+    done: list[dict[str, int]] = run_program("short_threads", threads, rounds, **ONE_ARENA)
     for each in done:
         assert each["events"] == 4 * threads
         assert each["tracks"] == threads

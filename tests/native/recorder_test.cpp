@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -249,6 +250,26 @@ TEST(threads_that_come_and_go_lose_nothing) {
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "short") == size_t(rounds * width * scopes));
     CHECK(Recorder::instance().thread_count() <= threads_before + 1);
+}
+
+TEST(a_thread_that_outlives_the_last_session_gives_its_memory_back_when_it_ends) {
+    constexpr int scopes = 400'000;  // more than is kept ready
+    const size_t before = std::max(size_t(1) << 20, Recorder::instance().memory_bytes());
+    std::atomic<bool> has_recorded{false}, may_end{false};
+    const record::SessionId session = Recorder::instance().start(all_threads());
+    std::thread thread([&] {
+        for (int i = 0; i < scopes; ++i) Scope scope(id("long"));
+        has_recorded = true;
+        has_recorded.notify_one();
+        may_end.wait(false);
+    });
+    has_recorded.wait(false);
+    CHECK(stop(session).size() == scopes);
+    CHECK(Recorder::instance().memory_bytes() > before);  // what it would write to next
+    may_end = true;
+    may_end.notify_one();
+    thread.join();
+    CHECK(Recorder::instance().memory_bytes() <= before);
 }
 
 TEST(sessions_start_and_stop_while_threads_record) {

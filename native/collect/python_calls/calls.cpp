@@ -111,7 +111,7 @@ void name_thread(PyThreadState* state, Frame* entering) {
     Frame* outermost = outermost_frame(state);
     if (!outermost) outermost = entering;
     if (!outermost || !is_bootstrap_of_thread(code_of(outermost))) return;
-    PyObject* self = outermost->localsplus[0];
+    PyObject* self = first_local(outermost);
     PyObject* attribute = self ? PyUnicode_InternFromString("_name") : nullptr;
     // Not the way of the type: a subclass may do what it likes when asked for an attribute.
     PyObject* name = attribute ? PyObject_GenericGetAttr(self, attribute) : nullptr;

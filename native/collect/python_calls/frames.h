@@ -3,10 +3,14 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"  // they hold anonymous structs
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_interpframe.h>
+#endif
 #undef Py_BUILD_CORE
 #pragma GCC diagnostic pop
 
@@ -18,9 +22,6 @@ using Frame = _PyInterpreterFrame;
 inline Frame* newest_frame(PyThreadState* state) {
     return state->cframe ? state->cframe->current_frame : nullptr;
 }
-inline PyCodeObject* code_of(const Frame* frame) {
-    return frame->f_code;
-}
 inline const _Py_CODEUNIT* instruction_of(const Frame* frame) {
     return frame->prev_instr;
 }
@@ -28,21 +29,44 @@ inline const _Py_CODEUNIT* instruction_of(const Frame* frame) {
 inline Frame* newest_frame(PyThreadState* state) {
     return state->current_frame;
 }
-inline PyCodeObject* code_of(const Frame* frame) {
-    return reinterpret_cast<PyCodeObject*>(frame->f_executable);
-}
 inline const _Py_CODEUNIT* instruction_of(const Frame* frame) {
     return frame->instr_ptr;
 }
 #endif
 
-#if PY_VERSION_HEX < 0x030c0000
+// Locals and code are references with marks in them from 3.14 on.
+#if PY_VERSION_HEX < 0x030d0000
+inline PyCodeObject* code_of(const Frame* frame) {
+    return frame->f_code;
+}
+#elif PY_VERSION_HEX < 0x030e0000
+inline PyCodeObject* code_of(const Frame* frame) {
+    return reinterpret_cast<PyCodeObject*>(frame->f_executable);
+}
+#else
+inline PyCodeObject* code_of(const Frame* frame) {
+    return reinterpret_cast<PyCodeObject*>(PyStackRef_AsPyObjectBorrow(frame->f_executable));
+}
+#endif
+
+#if PY_VERSION_HEX < 0x030e0000
+inline PyObject* first_local(const Frame* frame) {
+    return frame->localsplus[0];
+}
+#else
+inline PyObject* first_local(const Frame* frame) {
+    return PyStackRef_AsPyObjectBorrow(
+        frame->localsplus[0]);  // that to nothing is a mark, and becomes nullptr
+}
+#endif
+
+#if PY_VERSION_HEX >= 0x030c0000 && PY_VERSION_HEX < 0x030e0000
 inline bool is_python_frame(Frame* frame) {
-    return !_PyFrame_IsIncomplete(frame);
+    return frame->owner != FRAME_OWNED_BY_CSTACK && !_PyFrame_IsIncomplete(frame);
 }
 #else
 inline bool is_python_frame(Frame* frame) {
-    return frame->owner != FRAME_OWNED_BY_CSTACK && !_PyFrame_IsIncomplete(frame);
+    return !_PyFrame_IsIncomplete(frame);
 }
 #endif
 
@@ -67,7 +91,7 @@ inline Frame* outermost_frame(PyThreadState* state) {
 
 // What the function was called on, for a method; nullptr when it has been deleted, or there is none.
 inline PyObject* first_argument(const Frame* frame) {
-    PyObject* first = code_of(frame)->co_argcount > 0 ? frame->localsplus[0] : nullptr;
+    PyObject* first = code_of(frame)->co_argcount > 0 ? first_local(frame) : nullptr;
     return first && PyCell_Check(first) ? PyCell_GET(first) : first;
 }
 

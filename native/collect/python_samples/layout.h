@@ -9,6 +9,9 @@
 #include <Python.h>
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_interpframe_structs.h>
+#endif
 #undef Py_BUILD_CORE
 #pragma GCC diagnostic pop
 
@@ -57,7 +60,7 @@ struct FrameView {
     uintptr_t code = 0;
     uintptr_t previous = 0;
     uintptr_t instruction = 0;
-    bool is_suspended = false;     // it has called a Python function from its own bytecode
+    bool is_suspended = false;     // it has called a Python function from its own bytecode, or may have
     bool is_entered_by_c = false;  // 3.11: C code called this function
     bool is_from_c = false;        // 3.12 and later: no Python frame, but the mark that C code left
     bool is_generator = false;
@@ -66,23 +69,54 @@ struct FrameView {
     bool operator==(const FrameView&) const = default;
 };
 
+// From 3.14 on a frame that runs looks like one that waits for its callee.
+inline constexpr bool tells_suspension = PY_VERSION_HEX < 0x030e0000;
+
+inline bool is_suspended(const _PyInterpreterFrame& frame) {
+#if PY_VERSION_HEX < 0x030e0000
+    // A frame that runs has -1 here; it is set when another is entered without leaving the interpreter loop.
+    return frame.stacktop >= 0;
+#else
+    return frame.stackpointer != nullptr;
+#endif
+}
+
+// Whether it is the mark that C code leaves, from 3.12 on, where it calls a Python function.
+inline bool is_mark_of_c([[maybe_unused]] const _PyInterpreterFrame& frame) {
+#if PY_VERSION_HEX < 0x030c0000
+    return false;
+#elif PY_VERSION_HEX < 0x030e0000
+    return frame.owner == FRAME_OWNED_BY_CSTACK;
+#else
+    return frame.owner >= FRAME_OWNED_BY_INTERPRETER;
+#endif
+}
+
+inline uintptr_t code_address(const _PyInterpreterFrame& frame) {
+#if PY_VERSION_HEX < 0x030d0000
+    return address_of(frame.f_code);
+#elif PY_VERSION_HEX < 0x030e0000
+    return address_of(frame.f_executable);
+#else
+    constexpr uintptr_t tags = 3;  // how the reference is counted
+    return frame.f_executable.bits & ~tags;
+#endif
+}
+
 inline FrameView view_of(const std::byte* bytes) {
     const auto& frame = *reinterpret_cast<const _PyInterpreterFrame*>(bytes);
     FrameView view;
+    view.code = code_address(frame);
     view.previous = address_of(frame.previous);
-    // A frame that runs has -1 here; it is set when another is entered without leaving the interpreter loop.
-    view.is_suspended = frame.stacktop >= 0;
+    view.is_suspended = is_suspended(frame);
+    view.is_from_c = is_mark_of_c(frame);
     view.is_generator = frame.owner == FRAME_OWNED_BY_GENERATOR;
 #if PY_VERSION_HEX < 0x030c0000
     view.is_entered_by_c = frame.is_entry;
-#else
-    view.is_from_c = frame.owner == FRAME_OWNED_BY_CSTACK;
 #endif
 #if PY_VERSION_HEX < 0x030d0000
-    view.code = address_of(frame.f_code);
     view.instruction = address_of(frame.prev_instr);
 #else
-    view.code = address_of(frame.f_executable);
     view.instruction = address_of(frame.instr_ptr);
 #endif
     return view;
@@ -90,11 +124,16 @@ inline FrameView view_of(const std::byte* bytes) {
 
 inline constexpr size_t code_bytes = offsetof(PyCodeObject, co_code_adaptive);
 
-// Whether the function of a frame is only just being called. Its frame may then still name the caller that
-// the one before it at this place had; and a thread may be kept from going on at any point, for as long as we
-// look.
+// Whether the function of a frame is only just being called, or, from 3.14 on, is at its first instruction.
 inline bool is_being_entered(const FrameView& frame) {
     return frame.is_suspended && !frame.is_from_c && frame.instruction <= frame.code + code_bytes;
+}
+
+// A frame that is being entered may still name the caller that the one before it at this place had; and a
+// thread may be kept from going on at any point, for as long as we look. From 3.14 on a frame has its caller
+// before it becomes the newest one.
+inline bool may_name_another_caller(const FrameView& newest) {
+    return tells_suspension && is_being_entered(newest);
 }
 
 // From 3.12 on C code that calls a Python function leaves a frame of its own below it.

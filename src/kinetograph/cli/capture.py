@@ -228,12 +228,18 @@ def _failure_to_give_agent(pid: int) -> KinetographError | None:
 def _give_agent(pid: int) -> None:
     """To a process that has none. Raises where that cannot be."""
     from kinetograph.cli.ps import NO_AGENT_HINT
+    from kinetograph.ondemand.places import socket_directories
     from kinetograph.ondemand.remote_start import can_start_agents, start_agent_in
 
     _require_own_process(pid)
     if not can_start_agents():
         raise NotAvailable(f"process {pid} has no agent", hint=f"next time, {NO_AGENT_HINT}")
-    start_agent_in(pid)
+    directory = os.path.dirname(start_agent_in(pid))
+    if directory not in socket_directories():  # by its environment, which is another one
+        raise NotAvailable(
+            f"process {pid} has an agent now, in {directory}, where nobody looks for it",
+            hint=f"ask again with KINETOGRAPH_RUNTIME_DIR={directory}",
+        )
 
 
 def _require_own_process(pid: int) -> None:

@@ -25,7 +25,10 @@ class _File(NamedTuple):
 
 
 def remove_leftovers(directory: str, now: float | None = None) -> None:
-    """Files in a directory of captures, and in those that daemons have in it. Links are never followed."""
+    """Files in a directory of captures, and in those that daemons and captures have in it.
+
+    Links are never followed.
+    """
     now = time.time() if now is None else now
     kept_bytes = 0
     for file in sorted(_files(directory), key=lambda file: file.changed, reverse=True):
@@ -43,7 +46,7 @@ def _files(directory: str) -> Iterator[_File]:
             if stat.S_ISREG(found.st_mode):
                 # What a mapped file takes of the disk is less than its length says.
                 yield _File(entry.path, found.st_mtime, found.st_blocks * 512)
-            elif stat.S_ISDIR(found.st_mode) and _is_of_daemon(entry.name):
+            elif stat.S_ISDIR(found.st_mode) and _is_ours(entry.name):
                 yield from _files(entry.path)
 
 
@@ -55,8 +58,8 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _is_of_daemon(name: str) -> bool:
-    return name.startswith(("remote-", "dynolog-"))
+def _is_ours(name: str) -> bool:
+    return name.startswith(("remote-", "dynolog-", "start-"))
 
 
 def _remove(path: str) -> None:
@@ -76,9 +79,9 @@ def _is_in_use(session_file: str) -> bool:
 
 
 def _remove_empty_folders(directory: str, now: float) -> None:
-    """Of daemons that are gone; one that runs may be about to use its own."""
+    """Of those that are gone; one that runs may be about to use its own."""
     for entry in _entries(directory):
         with suppress(OSError):
-            is_folder = entry.is_dir(follow_symlinks=False) and _is_of_daemon(entry.name)
+            is_folder = entry.is_dir(follow_symlinks=False) and _is_ours(entry.name)
             if is_folder and now - entry.stat(follow_symlinks=False).st_mtime > _DAY_SECONDS:
                 os.rmdir(entry.path)

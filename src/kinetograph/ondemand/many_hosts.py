@@ -8,7 +8,6 @@ import signal
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from kinetograph.errors import KinetographError
 from kinetograph.ondemand.capture import Outcome, Tell, free_path
 from kinetograph.ondemand.descriptors import allow_many_descriptors
 from kinetograph.ondemand.hosts import Host
+from kinetograph.ondemand.lookups import Lookups
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.told import told_number, told_suffix, told_text, told_texts
@@ -29,7 +29,6 @@ Choose = Callable[[list[AgentProcess]], list[AgentProcess]]
 _LEAD_NS, _LEAD_OF_KINETO_NS = 2_000_000_000, 8_000_000_000
 # What is worth a note: more than that apart is not "together".
 _TOGETHER_NS = 5_000_000
-_MOST_LOOKUPS = 1000
 _LOST = (KinetographError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 
@@ -81,15 +80,13 @@ class _Asked(NamedTuple):
 
 async def _asked(hosts: Sequence[Host], access: Access) -> list[_Asked]:
     allow_many_descriptors()
-    # Names are looked up by threads, and those that nobody knows may take longer than others are waited for.
-    threads = ThreadPoolExecutor(min(len(hosts), _MOST_LOOKUPS))
-    asyncio.get_running_loop().set_default_executor(threads)
-    return await asyncio.gather(*(_ask(host, access) for host in hosts))
+    lookups = Lookups()
+    return await asyncio.gather(*(_ask(host, access, lookups) for host in hosts))
 
 
-async def _ask(host: Host, access: Access) -> _Asked:
+async def _ask(host: Host, access: Access, lookups: Lookups) -> _Asked:
     try:
-        visitor = await Visitor.arrived(host, access)
+        visitor = await Visitor.arrived(host, access, lookups)
     except _LOST as error:
         return _Asked(host, reason=_spelled(error))
     try:

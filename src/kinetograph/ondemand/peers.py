@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import socket
+import stat
 import struct
 import time
 from abc import ABC, abstractmethod
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 _CREDENTIALS = struct.Struct("iII")
+_MOST_UNREADY_SECONDS = 60
 
 
 class _Credentials(NamedTuple):
@@ -39,14 +41,27 @@ class _Credentials(NamedTuple):
 def agent_sockets(tell: Callable[[str], None]) -> list[str]:
     """Those of this user that have a file; whether somebody listens is another question.
 
-    `tell` hears of directories that are left out.
+    `tell` hears of directories that are left out. What processes left that were killed before their socket
+    had its name is removed.
     """
-    return [
-        os.path.join(directory, name)
-        for directory in socket_directories()
-        for name in _names_in(directory, tell)
-        if pid_in_name(name)
-    ]
+    found: list[str] = []
+    for directory in socket_directories():
+        for name in _names_in(directory, tell):
+            path = os.path.join(directory, name)
+            if pid_in_name(name):
+                found.append(path)
+            elif name.startswith(".") and (pid := pid_in_name(name[1:])):
+                _remove_if_stale(path, pid)
+    return found
+
+
+def _remove_if_stale(unready: str, pid: int) -> None:
+    """A process of another namespace is not seen: so its age tells, too. It has its name a moment later."""
+    with suppress(OSError):
+        found = os.lstat(unready)
+        is_old = time.time() - found.st_mtime > _MOST_UNREADY_SECONDS
+        if stat.S_ISSOCK(found.st_mode) and is_old and not os.path.exists(f"/proc/{pid}"):
+            os.unlink(unready)
 
 
 def _names_in(directory: str, tell: Callable[[str], None]) -> list[str]:

@@ -31,6 +31,17 @@ _EXCLUSIVE = (
     ("start_time_ns", "start_step_multiple"),
     ("start_time_ns", "steps"),
 )
+# What says how to record, and when; a ring has been recorded before.
+_OF_A_RECORDING = (
+    *_NUMBERS,
+    "activities",
+    "report_input_shapes",
+    "profile_memory",
+    "with_stack",
+    "with_flops",
+    "with_modules",
+    "memory_profile",
+)
 
 
 class CaptureRequest(Value):
@@ -65,6 +76,16 @@ class CaptureRequest(Value):
         for one, other in _EXCLUSIVE:
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise UsageError(f"{one} and {other} exclude each other", hint="give one of them")
+        if self.ring_dump:
+            self._require_no_recording()
+
+    def _require_no_recording(self) -> None:
+        for name in _OF_A_RECORDING:
+            if getattr(self, name) != self.defaults[name]:
+                raise UsageError(
+                    f"ring_dump and {name} exclude each other: the ring holds what was recorded before",
+                    hint=f"leave {name} out, or record anew",
+                )
 
     @property
     def window_ns(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from kinetograph.errors import KinetographError
 from kinetograph.ondemand.frames import Frame, close, read_frame, send_frame
 from kinetograph.ondemand.hosts import Host
+from kinetograph.ondemand.lookups import Lookups
 from kinetograph.ondemand.processes import AgentProcess
 from kinetograph.ondemand.request import CaptureRequest
 from kinetograph.ondemand.secrets import end_of_connection, proof
@@ -53,10 +54,11 @@ class Visitor:
         self.clock_error_ns = 0
 
     @classmethod
-    async def arrived(cls, host: Host, access: Access) -> Self:
+    async def arrived(cls, host: Host, access: Access, lookups: Lookups) -> Self:
         """Connected, and let in."""
         async with asyncio.timeout(_MOST_ARRIVING_SECONDS):
-            reader, writer = await asyncio.open_connection(host.name, host.port, ssl=access.tls)
+            addresses = await lookups.addresses(host.name, host.port)
+            reader, writer = await _connected(addresses, host, access.tls)
         visitor = cls(host, reader, writer)
         try:
             async with asyncio.timeout(_MOST_ARRIVING_SECONDS):
@@ -134,6 +136,17 @@ class Visitor:
         if frame is None:
             raise KinetographError("its daemon has hung up")
         return frame
+
+
+async def _connected(
+    addresses: Sequence[str], host: Host, tls: ssl.SSLContext | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """To the first address that takes us. Raises what the last one says."""
+    expected = None if tls is None else host.name  # in its certificate
+    for address in addresses[:-1]:
+        with suppress(OSError):
+            return await asyncio.open_connection(address, host.port, ssl=tls, server_hostname=expected)
+    return await asyncio.open_connection(addresses[-1], host.port, ssl=tls, server_hostname=expected)
 
 
 @contextmanager

@@ -37,3 +37,9 @@ def test_a_directory_that_cannot_be_written_to_is_told_of_at_once(
     result = capture("--all", "-o", str(tmp_path))
     assert result.exit_code == 1
     assert f"cannot write to {tmp_path}" in result.stderr
+
+
+def test_steps_of_a_ring_are_refused(tmp_path: Path) -> None:
+    result = capture("--all", "--ring", "--steps", "3", "-o", str(tmp_path))
+    assert result.exit_code == 1
+    assert "ring_dump and steps exclude each other" in result.stderr

@@ -71,3 +71,14 @@ def test_the_default_window_is_that_of_kineto() -> None:
 def test_a_wall_time_and_steps_exclude_each_other() -> None:
     with pytest.raises(UsageError, match="start_time_ns and steps"):
         CaptureRequest(start_time_ns=1, steps=1)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"steps": 3}, {"duration_ns": 5}, {"start_step": 1}, {"with_stack": True}, {"activities": ["CUDA"]}],
+)
+def test_a_ring_was_recorded_before_and_is_told_nothing_more(members: dict[str, object]) -> None:
+    (name,) = members
+    with pytest.raises(UsageError, match=f"ring_dump and {name} exclude each other"):
+        CaptureRequest(ring_dump=True, **members)
+    assert CaptureRequest(ring_dump=True, trace_id="x", output="a.json").ring_dump

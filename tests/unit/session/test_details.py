@@ -96,8 +96,8 @@ def test_what_a_signal_handler_raises_reaches_the_program() -> None:
     kg.enable_profiler()
     try:
         for _ in range(20):
-            signal.setitimer(signal.ITIMER_REAL, 0.0005)
             with pytest.raises(TimeoutError):  # noqa: PT012
+                signal.setitimer(signal.ITIMER_REAL, 0.0005)
                 while True:
                     with kg.scope("i", x=1):
                         pass

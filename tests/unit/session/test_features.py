@@ -101,3 +101,17 @@ def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
     table = by_name()
     assert table["cupti"].hint == "pip install 'kinetograph[cuda]'"
     assert table["torch"].hint == "pip install 'kinetograph[torch]'"
+
+
+def test_an_observer_that_a_crash_left_half_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kinetograph.frameworks.torch import build
+
+    observer = tmp_path / "kinetograph" / "torch" / "observer-9.9-0.so"
+    observer.parent.mkdir(parents=True)
+    observer.write_bytes(b"half of it")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CXX", "/bin/true")
+    monkeypatch.setattr(features, "_installed_version", lambda name: "9.9")
+    assert "builds its observer" in by_name()["torch"].detail
+    build._seal(observer)
+    assert by_name()["torch"].detail == "torch 9.9: operators, shapes, FLOPs"

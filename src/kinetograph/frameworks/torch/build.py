@@ -69,8 +69,8 @@ def _is_whole(library: Path) -> bool:
 
 
 def cached_observers(version: str) -> list[Path]:
-    """Of this torch, for whichever Python."""
-    return sorted(_cache_folder().glob(f"observer-{version}-*.so"))
+    """Of this torch, for whichever Python. What a crash left of one is none: it will be built anew."""
+    return sorted(filter(_is_whole, _cache_folder().glob(f"observer-{version}-*.so")))
 
 
 def _cache_folder() -> Path:

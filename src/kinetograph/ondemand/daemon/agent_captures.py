@@ -11,6 +11,7 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from kinetograph.errors import KinetographError
@@ -85,7 +86,8 @@ def _captured(process: AgentProcess, request: CaptureRequest, path: str, withdra
         outcome = _outcome(process, request, directory, withdrawal)
         if outcome.path is None:
             return outcome.reason or outcome.status
-        _put(outcome.path, path)
+        # What the umask of a dead process was nobody knows.
+        _put(outcome.path, path, 0o600 if outcome.status == "rescued" else _mode_of(outcome.path))
         shutil.rmtree(directory, ignore_errors=True)
     except OSError as error:
         return f"{error.strerror}; what was recorded stays in {directory}"
@@ -106,12 +108,20 @@ def _outcome(
     return outcome
 
 
-def _put(trace: str, path: str) -> None:
-    """Whole or not at all, never over anything, and through no link: others may write to that directory."""
+def _mode_of(trace: str) -> int:
+    """As the process made it, by its umask."""
+    return os.stat(trace).st_mode & 0o666
+
+
+def _put(trace: str, path: str, mode: int) -> None:
+    """Whole or not at all, never over anything, and through no link: others may write to that directory.
+
+    No more open than `mode`, and than what this daemon makes; its user, who asked, can read it.
+    """
     unfinished = f"{path}.tmp"
     with (
         (gzip.open if trace.endswith(".gz") else open)(trace, "rb") as source,
-        open(unfinished, "xb") as file,
+        open(unfinished, "xb", opener=partial(os.open, mode=mode)) as file,
     ):
         try:
             shutil.copyfileobj(source, file)

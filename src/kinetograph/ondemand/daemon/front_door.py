@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import ssl
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = ["MOST_VISITORS", "Admission", "FrontDoor"]
 MOST_VISITORS = 64
 _FIRST_BYTES_SECONDS = 5.0
 _KEEP_ALIVE_SECONDS = 30
+_MOST_LOOKING = 4
 
 
 class Admission(NamedTuple):
@@ -45,12 +47,15 @@ class Admission(NamedTuple):
                 hint="demand a token (--token-file) or certificates (--tls-certificate with --tls-clients)",
             )
 
-    def lets_in(self, connection: socket.socket) -> bool:
-        """Without a token or a certificate: this user, from this host."""
+    async def lets_in(self, connection: socket.socket, looking: Executor) -> bool:
+        """Without a token or a certificate: this user, from this host. The table that says so may be long."""
         if self.token is not None or self.wants_certificates:
             return True
         peer, own = connection.getpeername()[:2], connection.getsockname()[:2]
-        return is_loopback(peer[0]) and user_of_connection(peer, own) == os.geteuid()
+        if not is_loopback(peer[0]):
+            return False
+        user = await asyncio.get_running_loop().run_in_executor(looking, user_of_connection, peer, own)
+        return user == os.geteuid()
 
 
 class FrontDoor:
@@ -59,7 +64,9 @@ class FrontDoor:
     def __init__(self, admission: Admission, dynolog: Dynolog) -> None:
         self._admission = admission
         self._dynolog = dynolog
-        self._guests = Guests(MOST_VISITORS, admission.lets_in)
+        # Of our own: strangers shall not take the threads of captures.
+        self._looking = ThreadPoolExecutor(_MOST_LOOKING)
+        self._guests = Guests(MOST_VISITORS, partial(admission.lets_in, looking=self._looking))
         self._acceptor = Acceptor(self._visited)
 
     async def open(self, address: str, port: int) -> int:
@@ -73,6 +80,7 @@ class FrontDoor:
     async def close(self) -> None:
         await self._acceptor.close()
         await self._guests.send_away()
+        self._looking.shutdown(wait=False)
 
     async def _visited(self, connection: socket.socket) -> None:
         """One whose handshake is under way has a place among the guests, too."""

@@ -14,7 +14,7 @@ __all__ = ["Guests"]
 class Guests:
     """Where the house is full, a stranger makes room for the next one: else strangers could keep it full."""
 
-    def __init__(self, most: int, is_welcome: Callable[[socket.socket], bool]) -> None:
+    def __init__(self, most: int, is_welcome: Callable[[socket.socket], Awaitable[bool]]) -> None:
         self._most = most
         self._is_welcome = is_welcome
         self._served: dict[asyncio.Task[None], bool] = {}  # who came first is first; true: it stays
@@ -25,7 +25,7 @@ class Guests:
         task = _this_task()
         self._served[task] = False
         try:
-            if len(self._served) <= self._most and self._is_welcome(connection):
+            if len(self._served) <= self._most and await self._is_welcome(connection):
                 await talk()
         except (KinetographError, OSError, TimeoutError, asyncio.IncompleteReadError):
             pass  # garbage, gone, slow: all are let go

@@ -59,9 +59,12 @@ class StandIn:
         await self._guests.send_away()
 
     async def _serve(self, listener: socket.socket) -> None:
+        """Until it is cancelled. Who is connected stays: `serve_forever` of newer Pythons would end that."""
         server = await asyncio.start_unix_server(self._visited, sock=listener)
-        async with server:
-            await server.serve_forever()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            server.close()
 
     async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = writer.get_extra_info("socket")
@@ -155,5 +158,5 @@ def _listening(pid: int) -> tuple[socket.socket, str]:
     return listener, path
 
 
-def _is_this_user(visitor: socket.socket) -> bool:
+async def _is_this_user(visitor: socket.socket) -> bool:
     return credentials(visitor).user == os.geteuid()
