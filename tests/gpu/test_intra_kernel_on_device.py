@@ -160,7 +160,7 @@ def test_a_session_that_ends_while_another_thread_captures_a_graph_does_not_brea
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             x.add_(1)
             has_begun.set()
-            has_stopped.wait()
+            has_stopped.wait(60)
             x.add_(1)
 
     capturing = threading.Thread(target=capture)
@@ -168,7 +168,7 @@ def test_a_session_that_ends_while_another_thread_captures_a_graph_does_not_brea
         copies.launch()
         torch.cuda.synchronize()
         capturing.start()
-        has_begun.wait()
+        assert has_begun.wait(60)
     has_stopped.set()
     capturing.join()
     graph.replay()

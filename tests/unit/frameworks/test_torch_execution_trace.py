@@ -125,7 +125,7 @@ def test_the_document_has_the_members_of_torchs(tmp_path: Path) -> None:
 
 
 def test_a_kernel_tells_its_backend_file_and_stream_as_torchs(tmp_path: Path) -> None:
-    told = {"kernel_backend": "triton", "kernel_file": "made.py", "stream": 3, "grid": "grid(1,)"}
+    told = {"kernel_backend": "triton", "kernel_file": "/cache/made.py", "stream": 3, "grid": "grid(1,)"}
 
     def launch() -> None:
         with (

@@ -30,7 +30,8 @@ inline KernelFacts kernel_of(const at::RecordFunction& function) {
         return found != told.end() && found->second.isString() ? found->second.toStringRef() : std::string();
     };
     kernel.backend = text("kernel_backend");
-    kernel.file = text("kernel_file");
+    const std::string path = text("kernel_file");
+    kernel.file = path.substr(path.rfind('/') + 1);  // as torch writes it
     const auto stream = told.find("stream");
     kernel.has_stream = stream != told.end() && stream->second.isInt();
     if (kernel.has_stream) kernel.stream = stream->second.toInt();
