@@ -100,6 +100,8 @@ def by_triton(buffer: Any, source: Any, target: Any, task: int, stream: Any) -> 
 @cache
 def extension_of_torch() -> ModuleType:
     """As people write it who put a kernel into their script."""
+    if shutil.which("nvcc") is None or shutil.which("ninja") is None:
+        pytest.skip("no nvcc, or no ninja")
     cpp_extension = needed("torch.utils.cpp_extension")
     kernels = (KERNELS / "kernels.cu").read_text()
     launches = """
@@ -160,7 +162,7 @@ def test_a_full_segment_says_how_much_it_lost(torch: Any, launch: Launch) -> Non
     [note] = dropped(load_profiler_buffer(buffer, NAMES))
     # A block has 16 slots to write: ten records and six payloads. Five fit. CUDA C++ writes over the last of
     # them, the others over all but the first.
-    lost = 12 if launch in (by_nvcc, by_cupy) else 15
+    lost = 12 if launch in (by_nvcc, by_cupy, by_load_inline) else 15
     assert note.startswith(f"about {lost * BLOCKS} records found no slot, in {BLOCKS} full segments")
     assert torch.equal(target, source * 8)
 
@@ -233,30 +235,3 @@ ROWS_OF_WARPS = sorted(
 def rows_of_warps(trace: kg.Trace) -> list[str]:
     assert not trace.notes
     return sorted(event.track.name for event in trace.events if event.kind == kg.EventKind.SPAN)
-
-
-def test_a_kernel_of_load_inline_records(torch: Any, tmp_path: Path) -> None:
-    if shutil.which("nvcc") is None or shutil.which("ninja") is None:
-        pytest.skip("no nvcc, or no ninja")
-    from torch.utils.cpp_extension import load_inline
-
-    source = """
-    #include <torch/types.h>
-    #include "kernels.cu"
-    void run(torch::Tensor buffer, torch::Tensor source, torch::Tensor target) {
-        const float* from = source.data_ptr<float>();
-        steps<<<source.numel() / 128, 128>>>(buffer.data_ptr(), from, target.data_ptr<float>(), 0);
-    }"""
-    module = load_inline(
-        "kinetograph_steps",
-        "void run(torch::Tensor buffer, torch::Tensor source, torch::Tensor target);",
-        source,
-        functions=["run"],
-        extra_cuda_cflags=["-DRECORDS=1"],
-        extra_include_paths=[include_dir(), str(KERNELS)],
-        build_directory=str(tmp_path),
-    )
-    buffer = alloc_profiler_buffer(100_000, kind="torch")
-    source, target = arrays(torch)
-    module.run(buffer, source, target)
-    assert told(load_profiler_buffer(buffer, NAMES)) == told_by_steps(BLOCKS, THREADS)
