@@ -41,7 +41,7 @@ static CUpti_SubscriberHandle subscriber;
 static void* cupti;
 
 /* 0, the error of CUPTI, or -1 where there is none in this process. */
-API int floor_start(int with_driver_calls) {
+API int floor_start(int with_runtime_calls, int with_driver_calls) {
     if (!cupti) cupti = dlopen("libcupti.so.13", RTLD_NOLOAD | RTLD_LAZY);
     if (!cupti) return -1;
     const CUptiResult result = CALL(cuptiSubscribe)(&subscriber, ignore, NULL);
@@ -49,7 +49,7 @@ API int floor_start(int with_driver_calls) {
     CALL(cuptiActivityRegisterCallbacks)(request, complete);
     CALL(cuptiActivityRegisterTimestampCallback)(timestamp);
     CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_RUNTIME);
+    if (with_runtime_calls) CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_RUNTIME);
     if (with_driver_calls) CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_DRIVER);
     return 0;
 }

@@ -12,6 +12,7 @@ from benchmarks.floor.cupti import load_client
 from benchmarks.gpu.launch_loop import LaunchLoop
 
 NOTHING = "nothing"
+KERNEL_FLOOR = "floor: bare CUPTI client, kernels alone"
 FLOOR = "floor: bare CUPTI client"
 DRIVER_FLOOR = "floor: bare CUPTI client, driver calls too"
 OURS = "kinetograph, CUDA"
@@ -27,7 +28,8 @@ def contenders() -> list[LaunchLoop]:
     both = ["cpu", "cuda"]
     return [
         LaunchLoop(NOTHING, nullcontext),
-        LaunchLoop(FLOOR, lambda: floor(client, driver=False)),
+        LaunchLoop(KERNEL_FLOOR, lambda: floor(client, runtime=False)),
+        LaunchLoop(FLOOR, lambda: floor(client)),
         LaunchLoop(DRIVER_FLOOR, lambda: floor(client, driver=True)),
         LaunchLoop(OURS, lambda: kg.profile(activities=["cuda"]), write),
         LaunchLoop(OURS_WITH_SCOPES, lambda: kg.profile(activities=both, frameworks=()), write, kg.scope),
@@ -37,8 +39,8 @@ def contenders() -> list[LaunchLoop]:
 
 
 @contextmanager
-def floor(client: Any, *, driver: bool) -> Iterator[None]:
-    if (error := client.floor_start(driver)) != 0:
+def floor(client: Any, *, runtime: bool = True, driver: bool = False) -> Iterator[None]:
+    if (error := client.floor_start(runtime, driver)) != 0:
         raise RuntimeError(f"CUPTI refuses the bare client with {error}")
     try:
         yield

@@ -24,7 +24,7 @@ def contenders() -> list[Training]:
     for model in MODELS:
         made += [
             Training(NOTHING, model, nullcontext),
-            Training(FLOOR, model, lambda: floor(client, driver=False)),
+            Training(FLOOR, model, lambda: floor(client)),
             Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
             Training(OURS_WITH_OPERATORS, model, lambda: kg.profile(activities=both), seen, kg.scope),
             Training(
