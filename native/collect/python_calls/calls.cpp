@@ -143,11 +143,13 @@ void set_scope_stacks(bool on) {
 
 void begin_generation() {
     rules.generation = rules.generation % max_generation + 1;
-    take_plain_calls(rules.plain_word != 0);
+    take_plain_calls(rules.takes_plain_calls);
 }
 
 void take_plain_calls(bool takes_them) {
-    rules.plain_word = takes_them ? CodeWord::upper_half_if_recorded(rules.generation) : 0;
+    rules.takes_plain_calls = takes_them;
+    rules.plain_word =
+        takes_them ? CodeWord::upper_half_if_recorded(rules.generation) : CodeWord::upper_half_of_none;
 }
 
 OpenFrames open_frames(PyThreadState* state, bool includes_current) {

@@ -32,8 +32,9 @@ struct CallOptions {
 // Read on every call, written with the GIL.
 struct CallRules {
     uint32_t generation = 0;
-    // CodeWord::upper_half of the functions whose calls are recorded without further questions; 0: of none.
-    uint32_t plain_word = 0;
+    // CodeWord::upper_half of the functions whose calls are recorded without further questions.
+    uint32_t plain_word = CodeWord::upper_half_of_none;
+    bool takes_plain_calls = false;
     uint32_t max_depth = UINT32_MAX;
     uint64_t least_ticks = 0;
     uint64_t started_at = 0;

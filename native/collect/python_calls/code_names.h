@@ -25,6 +25,8 @@ struct CodeWord {
     bool is_excluded() const { return bits & excluded; }
     uint32_t upper_half() const { return uint32_t(bits >> 32); }
     static constexpr uint32_t upper_half_if_recorded(uint32_t generation) { return generation << 1; }
+    // Generations begin with 1, and what is not decided yet has 0.
+    static constexpr uint32_t upper_half_of_none = 1;
     // A function of this package. What it calls is no doing of the program's, but for the few functions
     // through which the package calls the program.
     bool is_own() const { return lower_half() == own; }

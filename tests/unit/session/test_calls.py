@@ -342,6 +342,19 @@ def test_short_calls_are_left_out_and_counted() -> None:
     assert any("shorter" in note.text for note in trace.notes if note.kind == "brief")
 
 
+@pytest.mark.parametrize("options", [{}, {"call_lines": True}, {"min_duration_ns": 1}])
+def test_functions_that_were_never_called_before_have_their_names(options: dict[str, Any]) -> None:
+    functions: dict[str, Any] = {}
+    code = "def inner(): pass\ndef outer():\n    inner()\n"
+    exec(compile(code, "new.py", "exec"), functions)
+    trace = recorded(functions["outer"], **options)
+    names = [event.name for event in trace.events if event.category == "python_function"]
+    assert [name for name in names if not name or name.startswith("new.py")] == [
+        "new.py(2): outer",
+        "new.py(1): inner",
+    ]
+
+
 def test_short_calls_are_counted_also_where_another_session_records_them() -> None:
     calls = kg.CallOptions(min_duration_ns=10**9)
     kg.enable_profiler(kg.ProfilerConfig(with_stack=True), all_threads=True)
