@@ -224,7 +224,8 @@ def test_the_ring_tells_what_was_before_anybody_asked(agents: Agents) -> None:
     peer = agents.peer(program.pid)
     wait_until(lambda: peer.asked(b"S")["step"] >= 20)
     assert peer.asked(b"S")["ring_seconds"] == 5
-    first = kg.load(peer.captured(ring_dump=True)["path"])
+    first = kg.load(peer.captured(ring_dump=True, trace_id="mine")["path"])
+    assert first.metadata["trace_id"] == "mine"
     assert [event.name for event in first.events].count("work") >= 20
     again = kg.load(peer.captured(ring_dump=True)["path"])
     assert first.end_ns - 1_000_000_000 < again.start_ns  # it goes on, and tells nothing twice but its begin
@@ -241,8 +242,9 @@ def test_a_capture_begins_on_time_while_the_program_holds_the_gil(agents: Agents
     """Until that is so, processes of many hosts cannot begin together."""
     code = """
 import ctypes, sys, time
-sys.stdin.readline()
-ctypes.PyDLL(None).usleep(3_000_000)  # which holds the GIL
+start_ns = int(sys.stdin.readline())
+time.sleep(max(0, start_ns - 500_000_000 - time.time_ns()) / 1e9)
+ctypes.PyDLL(None).usleep(1_000_000)  # which holds the GIL
 print(time.time_ns(), flush=True)
 sys.stdin.readline()
 """
@@ -250,10 +252,10 @@ sys.stdin.readline()
     peer = agents.peer(program.pid)
     start_ns = time.time_ns() + 2_500_000_000
     peer.say(b"C", start_time_ns=start_ns, duration_ns=1_000_000)
-    wait_until(lambda: bool(list(agents.captures.glob("*.kgsession"))))  # it is ready
+    wait_until(lambda: bool(list(agents.captures.glob("*.kgsession"))))  # it is nearly ready
     assert program.stdin is not None
     assert program.stdout is not None
-    program.stdin.write("go\n")
+    program.stdin.write(f"{start_ns}\n")
     program.stdin.flush()
     begun_ns = peer.hear_until("started")["start_ns"]
     released_ns = int(program.stdout.readline())

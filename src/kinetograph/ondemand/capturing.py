@@ -62,7 +62,7 @@ class Capture:
                 request = CaptureRequest.from_json(payload)
                 path = reservation.enter_context(self._reserved_output(request))
                 if request.ring_dump:
-                    return _written(ring.dumped(), path, "")
+                    return _written(ring.dumped(request.trace_id), path, "")
                 step = KinetoStepTracker.current_step()
                 window = Window(request, step, time.monotonic_ns(), time.time_ns())
                 self._prepare(request)

@@ -22,7 +22,7 @@ def start_ring(seconds: float) -> None:
     _seconds = seconds
 
 
-def dumped() -> Trace:
+def dumped(trace_id: str) -> Trace:
     """What the ring holds. It goes on, and tells the next time what happens from now on."""
     global _session
     if _session is None or not _session.is_running:
@@ -30,7 +30,10 @@ def dumped() -> Trace:
     # The new one first: what happens in between is in both.
     before, _session = _session, _started(_seconds)
     before.leave()  # the thread of the capture is no part of the program
-    return before.stop()
+    trace = before.stop()
+    if trace_id:
+        trace.metadata["trace_id"] = trace_id
+    return trace
 
 
 def stop_ring() -> None:
