@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,15 @@ from kinetograph.ondemand import visitor
 from kinetograph.ondemand.hosts import Host
 from kinetograph.ondemand.many_hosts import processes_on_hosts
 from kinetograph.ondemand.visitor import Access
+
+
+@pytest.fixture(autouse=True)
+def _lookups_end() -> Iterator[None]:
+    """Nobody waits for the threads that look names up but this test, which gives them their answers."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
 
 
 def test_names_that_nobody_knows_do_not_keep_others_from_being_looked_up(
