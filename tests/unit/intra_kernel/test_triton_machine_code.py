@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("triton")
 
 from kernels import copy, rows, specialised_matmul, waiting
-from machine_code import MachineCode, assembled_for_100, compiled, opcodes, positions
+from machine_code import MachineCode, assembled_for_100, can_fix_addresses, compiled, opcodes, positions
 from record_costs import NOT_THERE, POINTERS, SIZES, VERSION, can_pipeline, matmul_code, matmul_cost
 
 OFF = 0
@@ -43,7 +43,7 @@ def test_a_profiler_that_is_off_leaves_the_machine_code_as_it_was(capability: in
         assert off.ptx == not_there.ptx != ""
         if capability < 100:
             assert off.cubin == not_there.cubin
-        else:
+        elif can_fix_addresses():
             assert assembled_for_100(off.ptx) == assembled_for_100(not_there.ptx)
 
 
