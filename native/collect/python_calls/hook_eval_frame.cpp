@@ -211,14 +211,19 @@ bool is_own_call(const record::ThreadBuffer& thread, PyThreadState* state) {
     return result;
 }
 
+// Of a wanted function, in a thread that is recorded and knows its open calls.
+bool is_followed(const record::ThreadBuffer* thread, CodeWord word) {
+    return word.upper_half() == rules.plain_word && thread && record::is_recording(*thread) &&
+           thread->calls_generation == rules.generation;
+}
+
 // What nearly every call is, where the clock is a counter: of a wanted function, in a thread that is recorded
 // and whose open calls began under our eyes, with room for one more. It is recorded without calling anything,
 // which spares most registers the way to memory and back.
 bool is_plain(const record::ThreadBuffer* thread, CodeWord word, const PyThreadState* state) {
-    if (word.upper_half() != rules.plain_word || !thread || !record::is_recording(*thread)) return false;
+    if (!is_followed(thread, word)) return false;
     const record::Lane& calls = thread->calls;
-    return thread->calls_generation == rules.generation && calls.depth > thread->found_depth &&
-           calls.depth < calls.capacity && thread->own_call == 0 &&
+    return calls.depth > thread->found_depth && calls.depth < calls.capacity && thread->own_call == 0 &&
            reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= thread->stack_limit &&
            state->recursion_remaining > 0;
 }
@@ -230,10 +235,8 @@ bool is_plain(const record::ThreadBuffer* thread, CodeWord word, const PyThreadS
 }
 
 bool ends_plainly(const record::ThreadBuffer* thread, CodeWord word, uint32_t depth) {
-    if (word.upper_half() != rules.plain_word || !thread || !record::is_recording(*thread)) return false;
-    const record::Lane& calls = thread->calls;
-    return thread->calls_generation == rules.generation && calls.depth == depth &&
-           depth > thread->found_depth && record::has_room(*thread);
+    return is_followed(thread, word) && thread->calls.depth == depth && depth > thread->found_depth &&
+           record::has_room(*thread);
 }
 
 [[gnu::always_inline]] inline PyObject* evaluate_as(uint32_t meta, PyThreadState* state, Frame* frame,
