@@ -65,22 +65,42 @@ def edge(state, IS_START: tl.constexpr, TASK: tl.constexpr, TOOL: tl.constexpr):
 
 
 @triton.jit
-def copy(buffer, source, target, SIZE: tl.constexpr, TOOL: tl.constexpr):
-    state = begin(buffer, TOOL)
-    offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+def copied_tile(state, source, target, offsets, mask, TOOL: tl.constexpr):
     if TOOL == PROTON:
         proton.enter_scope("load")
     state = edge(state, True, 0, TOOL)
-    values = tl.load(source + offsets)
+    values = tl.load(source + offsets, mask)
     state = edge(state, False, 0, TOOL)
     if TOOL == PROTON:
         proton.exit_scope("load")
         proton.enter_scope("store")
     state = edge(state, True, 1, TOOL)
-    tl.store(target + offsets, values)
+    tl.store(target + offsets, values, mask)
     state = edge(state, False, 1, TOOL)
     if TOOL == PROTON:
         proton.exit_scope("store")
+    return state
+
+
+@triton.jit
+def copy(buffer, source, target, SIZE: tl.constexpr, TOOL: tl.constexpr):
+    """A block per tile: each has a segment to claim for four records."""
+    state = begin(buffer, TOOL)
+    offsets = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+    copied_tile(state, source, target, offsets, None, TOOL)
+
+
+@triton.jit
+def copy_tilewise(buffer, source, target, count, SIZE: tl.constexpr, TOOL: tl.constexpr):
+    """As many blocks as are on the GPU at once, tile by tile, and what is no whole tile in the end."""
+    state = begin(buffer, TOOL)
+    tiles = count // SIZE
+    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+        offsets = tile * SIZE + tl.arange(0, SIZE)
+        state = copied_tile(state, source, target, offsets, None, TOOL)
+    if tl.program_id(0) == tl.num_programs(0) - 1:
+        offsets = tiles * SIZE + tl.arange(0, SIZE)
+        copied_tile(state, source, target, offsets, offsets < count, TOOL)
 
 
 @triton.jit

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.gpu.inside_runs import COPY, Run, blocks_of, launches, records_per_block, runs
+from benchmarks.gpu.inside_runs import (
+    COPY,
+    MATMUL,
+    TILEWISE,
+    Run,
+    blocks_of,
+    launches,
+    records_per_block,
+    runs,
+)
 
 NOTHING = "no records"
 OURS = "kinetograph"
@@ -28,14 +37,14 @@ def our_buffer(kernel: str) -> Any:
     """With room for every launch of a turn, and the one before."""
     from kinetograph.intra_kernel.triton import alloc_profiler_buffer
 
-    slots_per_segment = 16 if kernel == COPY else 512
+    slots_per_segment = {TILEWISE: 128, COPY: 16, MATMUL: 512}[kernel]
     segments = blocks_of(kernel) * (launches() + 1)
     return alloc_profiler_buffer(segments * (slots_per_segment - 6), slots_per_segment)
 
 
 def fenced_buffer(kernel: str) -> Any:
-    """Each launch writes over the one before."""
-    return zeros(1 + blocks_of(kernel) * (1 + records_per_block(kernel)))
+    """Each launch writes over the one before. The last block of a copy may have four more."""
+    return zeros(1 + blocks_of(kernel) * (5 + records_per_block(kernel)))
 
 
 def zeros(words: int) -> Any:

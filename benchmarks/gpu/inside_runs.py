@@ -9,16 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-COPY = "copy of 256 MiB"
+TILEWISE = "copy of 256 MiB, tile by tile"
+COPY = "copy of 256 MiB, a block per tile"
 MATMUL = "matmul of 4096 x 4096 x 4096"
-KERNELS = (COPY, MATMUL)
+KERNELS = (TILEWISE, COPY, MATMUL)
 ON_HOST = " / us of the host per launch"
 
 ROWS, COLUMNS, DEPTH = 128, 128, 64
 EDGE = 4096
-COPIED = 4096
-COPY_ELEMENTS = 1 << 26
-"""So that neither fits into the GPU's caches."""
+TILE = 4096
+TILES = 1 << 14
+COPIERS = 1 << 10
+"""Blocks, each with 16 tiles: most of them run at once."""
+COPY_ELEMENTS = TILES * TILE
+"""So that they do not fit into the GPU's caches."""
+REST = 1000
+"""Elements behind the last whole tile."""
 
 
 def launches() -> int:
@@ -27,11 +33,11 @@ def launches() -> int:
 
 
 def blocks_of(kernel: str) -> int:
-    return COPY_ELEMENTS // COPIED if kernel == COPY else (EDGE // ROWS) * (EDGE // COLUMNS)
+    return {TILEWISE: COPIERS, COPY: TILES, MATMUL: (EDGE // ROWS) * (EDGE // COLUMNS)}[kernel]
 
 
 def records_per_block(kernel: str) -> int:
-    return 4 if kernel == COPY else EDGE // DEPTH * 4 + 2
+    return {TILEWISE: TILES // COPIERS * 4, COPY: 4, MATMUL: EDGE // DEPTH * 4 + 2}[kernel]
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,8 @@ class Run:
             for _ in range(self.launches):
                 self.launch()
             torch.cuda.synchronize()
-        taken = [
-            event.duration_ns / 1e3 for event in profile.trace.events if event.name in ("copy", "matmul")
-        ]
+        names = ("copy", "copy_tilewise", "matmul")
+        taken = [event.duration_ns / 1e3 for event in profile.trace.events if event.name in names]
         assert len(taken) == self.launches, profile.trace.notes
         return {self.name: statistics.median(taken), self.name + ON_HOST: on_host}
 
@@ -80,27 +85,37 @@ def runs(
 
     from benchmarks.gpu import inside_kernels as kernels
 
-    copy_buffer, matmul_buffer = buffer_of(COPY), buffer_of(MATMUL)
-    source = torch.randn(COPY_ELEMENTS, device="cuda")
+    buffers = {kernel: buffer_of(kernel) for kernel in KERNELS}
+    source = torch.randn(COPY_ELEMENTS + REST, device="cuda")
     target = torch.zeros_like(source)
     a, b = (torch.randn(EDGE, EDGE, device="cuda", dtype=torch.float16) for _ in range(2))
     c = torch.zeros_like(a)
 
+    def tilewise() -> None:
+        grid = (blocks_of(TILEWISE),)
+        kernels.copy_tilewise[grid](buffers[TILEWISE], source, target, source.numel(), TILE, tool)
+
     def copy() -> None:
-        kernels.copy[(blocks_of(COPY),)](copy_buffer, source, target, COPIED, tool)
+        kernels.copy[(blocks_of(COPY),)](buffers[COPY], source, target, TILE, tool)
 
     def matmul() -> None:
         grid = (EDGE // ROWS, EDGE // COLUMNS)
         sizes = {"ROWS": ROWS, "COLUMNS": COLUMNS, "DEPTH": DEPTH}
-        kernels.matmul[grid](matmul_buffer, a, b, c, EDGE, EDGE, tool, **sizes, num_warps=8, num_stages=3)
+        kernels.matmul[grid](buffers[MATMUL], a, b, c, EDGE, EDGE, tool, **sizes, num_warps=8, num_stages=3)
 
-    prepare(copy_buffer)
-    prepare(matmul_buffer)
-    copy()
-    matmul()
-    assert torch.equal(source, target)
-    torch.testing.assert_close(c, a @ b, rtol=0.01, atol=0.3)
+    def checked(kernel: str, launch: Callable[[], None], is_right: Callable[[], object]) -> Run:
+        run = Run(f"{kernel}: {name}", launch, lambda: prepare(buffers[kernel]), count or launches())
+        run.prepare()
+        launch()
+        is_right()
+        return run
+
+    def is_copied(elements: int) -> None:
+        assert torch.equal(source[:elements], target[:elements])
+        target.zero_()
+
     return [
-        Run(f"{COPY}: {name}", copy, lambda: prepare(copy_buffer), count or launches()),
-        Run(f"{MATMUL}: {name}", matmul, lambda: prepare(matmul_buffer), count or launches()),
+        checked(TILEWISE, tilewise, lambda: is_copied(COPY_ELEMENTS + REST)),
+        checked(COPY, copy, lambda: is_copied(COPY_ELEMENTS)),
+        checked(MATMUL, matmul, lambda: torch.testing.assert_close(c, a @ b, rtol=0.01, atol=0.3)),
     ]
