@@ -47,9 +47,9 @@ inline bool is_scalar_list(const c10::IValue& value) {
 // The key: words that are equal where the texts would be.
 class InputKey {
 public:
-    explicit InputKey(std::string& bytes) : bytes_(bytes) { bytes_.clear(); }
+    explicit InputKey(std::vector<int64_t>& words) : words_(words) { words_.clear(); }
 
-    void put(int64_t word) { bytes_.append(reinterpret_cast<const char*>(&word), sizeof word); }
+    void put(int64_t word) { words_.push_back(word); }
 
     void put(const at::Tensor& tensor) {
         if (!tells_sizes(tensor)) return put(int64_t('U'));
@@ -62,7 +62,7 @@ public:
     }
 
     void put(c10::IntArrayRef numbers) {
-        bytes_.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t));
+        for (const int64_t number : numbers) put(number);
     }
 
     void put(const c10::IValue& value) {
@@ -80,8 +80,12 @@ private:
         if (value.isInt()) return put(value.toInt());
         if (value.isBool()) return put(int64_t(value.toBool()));
         if (value.isDouble()) return put(bits(value.toDouble()));
-        bytes_ += profiler::ivalueToStr(value, false);
-        put(int64_t('s'));
+        put(std::string_view(profiler::ivalueToStr(value, false)));
+    }
+
+    void put(std::string_view text) {
+        put(int64_t(text.size()));
+        for (const char character : text) put(int64_t(character));
     }
 
     static int64_t bits(double number) {
@@ -96,7 +100,7 @@ private:
         for (const auto& element : list) put(element);
     }
 
-    std::string& bytes_;
+    std::vector<int64_t>& words_;
 };
 
 // The same as JSON members, spelled by torch's own functions.
@@ -170,7 +174,7 @@ class Inputs {
 public:
     KnownInputs find(const at::RecordFunction& function, uint32_t name, uint32_t wants, std::string& text) {
         make_key(function, name, wants);
-        Entry& entry = entries_[hash_of(key_) % entries_.size()];
+        Entry& entry = entries_[hash_of_key() % entries_.size()];
         const bool is_new = entry.key != key_;
         if (is_new) {
             entry.key = key_;
@@ -184,7 +188,7 @@ public:
 
 private:
     struct Entry {
-        std::string key;
+        std::vector<int64_t> key;
         KnownInputs found;
     };
 
@@ -192,6 +196,12 @@ private:
         InputKey key(key_);
         key.put(int64_t(name) << 8 | wants);
         for (const c10::IValue& value : function.inputs()) key.put(value);
+    }
+
+    uint64_t hash_of_key() const {
+        uint64_t hash = key_.size();
+        for (const int64_t word : key_) hash = mixed(hash, uint64_t(word));
+        return hash;
     }
 
     // The id of the text, or 0 and the text itself.
@@ -215,7 +225,7 @@ private:
         if (found.flops == 0) found.estimated_flops = estimated_flops(function);
     }
 
-    std::string key_;
+    std::vector<int64_t> key_;
     std::array<Entry, 512> entries_;
 };
 
