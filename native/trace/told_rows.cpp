@@ -90,8 +90,8 @@ void ToldRows::write_work(const record::ThreadRecording& teller, const Record& r
     if (!wants(teller, record, sizeof work, clipped)) return;
     std::memcpy(&work, record.payload_bytes(), sizeof work);
     has_device_work_ = true;
-    if (options_.wanted.whole_graphs && (work.flags & record::work_of_graph) != 0)
-        return graphs_.see(record, work);
+    const bool is_node = (work.flags & record::work_of_graph) != 0 && record.correlation != 0;
+    if (options_.wanted.whole_graphs && is_node) return graphs_.see(record, work);
     const size_t row = rows_.add_row();
     rows_.write_row(row, device_rows_.track(work.place), {record.start, record.last_tick(), 0},
                     rows_.name(record.name));

@@ -1,5 +1,6 @@
 #include "collect/cupti/collector.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -168,7 +169,10 @@ void CudaCollector::try_to_attach() {
         if (!cupti_) open();
         // Now, or the call would be recorded.
         if (runtime_version_ == 0) runtime_version_ = cupti::runtime_version();
-        decoder_->forget_streams();
+        decoder_->forget_numbers();
+        // What sessions before this one lost behind their end is nobody's.
+        attachment_->take_dropped();
+        decoder_->take_unfinished();
         reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
     } catch (const std::exception& error) {
         reason_ = error.what();
@@ -191,8 +195,8 @@ void CudaCollector::open() {
 }
 
 void CudaCollector::tell(std::string_view kind, std::string_view text, uint64_t count) {
-    thread_->tell(
-        [&](record::ThreadBuffer& thread) { record::tell_note(thread, kind, text, uint32_t(count)); });
+    const auto told = uint32_t(std::min<uint64_t>(count, UINT32_MAX));
+    thread_->tell([&](record::ThreadBuffer& thread) { record::tell_note(thread, kind, text, told); });
 }
 
 // While CUPTI flushes, its callbacks come: our lock is not held then.
