@@ -77,6 +77,8 @@ private:
     void try_to_attach();
     void open();
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
+    void tell_in_advance();
+    void describe(record::ThreadBuffer& thread);
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
     std::string refused_kinds();
@@ -98,6 +100,10 @@ private:
     std::unique_ptr<SamplingSession> sampling_;
     std::string properties_;
     int driver_version_ = 0, runtime_version_ = 0;
+    // For sessions that survive a crash: whether the file says that more may come, and how many records there
+    // were when it was told that all have come.
+    bool says_incomplete_ = false;
+    uint64_t complete_at_ = UINT64_MAX;
 };
 
 CudaCollector* collector = nullptr;
@@ -133,6 +139,8 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
             thread_ = std::make_unique<DecoderThread>(buffers_, calls_, [this] { return follow_program(); });
         use = next_use_++;
         uses_[use] = options;
+        says_incomplete_ = false;
+        complete_at_ = UINT64_MAX;
         if (state_ == CudaState::attached)
             attachment_->add_kinds(wanted_kinds());
         else
@@ -159,9 +167,31 @@ int CudaCollector::look_around() {
 int CudaCollector::follow_program() {
     const bool was_waiting = status().state == CudaState::waiting;
     const int next_ms = look_around();
+    tell_in_advance();
     const auto tell = late_refusal.load(std::memory_order_acquire);
     if (tell && was_waiting && status().state == CudaState::refused) tell();
     return next_ms;
+}
+
+// In the decoder's thread: what the file of a session needs whose process is killed.
+void CudaCollector::tell_in_advance() {
+    record::ThreadBuffer* thread = record::recording_thread();
+    std::lock_guard lock(mutex_);
+    if (!thread || state_ != CudaState::attached || !is_crash_safe() || says_incomplete_) return;
+    if (decoder_->records() == complete_at_) return;
+    says_incomplete_ = true;
+    describe(*thread);
+    cupti::tell_metadata(*thread, record::device_is_complete, "0");
+}
+
+void CudaCollector::describe(record::ThreadBuffer& thread) {
+    cupti::tell_metadata(thread, "deviceProperties", properties_);
+    cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
+    cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
+    if (runtime_version_ != 0)
+        cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
+    if (const std::string streams = decoder_->streams_json(); !streams.empty())
+        cupti::tell_metadata(thread, "cuda_streams", streams);
 }
 
 void CudaCollector::try_to_attach() {
@@ -248,14 +278,14 @@ bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost, bool flushe
 
 void CudaCollector::tell_how_it_went(bool waited) {
     thread_->tell([this](record::ThreadBuffer& thread) {
-        cupti::tell_metadata(thread, "deviceProperties", properties_);
-        cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
-        cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
-        if (runtime_version_ != 0)
-            cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
-        if (const std::string streams = decoder_->streams_json(); !streams.empty())
-            cupti::tell_metadata(thread, "cuda_streams", streams);
+        describe(thread);
+        cupti::tell_metadata(thread, record::device_is_complete, "1");
     });
+    {
+        std::lock_guard lock(mutex_);
+        says_incomplete_ = false;
+        complete_at_ = decoder_->records();
+    }
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t dropped = calls_.take_dropped()) tell("dropped", dropped_calls, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
