@@ -178,8 +178,8 @@ inline constexpr int64_t first_sync_resource = 1'000'000;
 // Counters are those of a whole device.
 inline constexpr int64_t counters_resource = 2'000'000;
 
-// Metadata for whoever reads the file of a process that is gone: 0 while a device's library may hold more than
-// it has told, 1 once it has told all.
+// Metadata for readers of files whose process is gone: 0 while a device's library may hold more, 1 when it
+// has told all.
 inline constexpr std::string_view device_is_complete = "device_is_complete";
 
 // What a framework tells of an operator, besides its name. `inputs` and `members` are name ids of texts: JSON

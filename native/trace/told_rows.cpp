@@ -13,8 +13,8 @@ using record::RecordKind;
 using record::Window;
 
 constexpr std::string_view cut_off =
-    "the last second of the GPU, and of calls into CUDA, may be missing: CUPTI tells of them once a second and when "
-    "a session stops, which this one did not";
+    "the last second of the GPU, and of calls into CUDA, may be missing: CUPTI tells of them once a second "
+    "and when a session stops, which this one did not";
 
 std::string number(double value) {
     char digits[48];

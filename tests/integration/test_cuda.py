@@ -238,7 +238,8 @@ def test_nothing_is_kept_of_a_pause(play: Play) -> None:
 def test_cuda_pauses_alone_only_where_it_is_recorded_alone(play: Play) -> None:
     result = play("paused_without_the_cpu")
     assert (result["alone"], result["both"]) == (["kept"], ["kept"])
-    assert len(result["said"]) == 1 and "CUDA is not switched alone" in result["said"][0]
+    (said,) = result["said"]
+    assert "CUDA is not switched alone" in said
 
 
 def test_a_fork_leaves_the_child_clean_and_the_parent_recording(play: Play) -> None:

@@ -124,7 +124,7 @@ def _follow_worker() -> None:
 
 def _know_worker(_registered: RunDirectory) -> None:
     util = sys.modules["multiprocessing.util"]
-    # It ends by os._exit, which calls nothing that is registered for the exit; behind what the program has there.
+    # It ends by os._exit, without what is registered for the exit.
     util.Finalize(None, _leave_notes, exitpriority=_AFTER_THE_PROGRAM)
     process = sys.modules["multiprocessing.process"].current_process()
     _native.set_process_name(f"{_name} ({process.name})")
