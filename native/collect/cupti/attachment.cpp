@@ -245,8 +245,8 @@ bool Attachment::is_capturing() const {
            driver_captures_.load(std::memory_order_relaxed) > 0;
 }
 
-bool Attachment::flush(bool all) {
-    return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
+CUptiResult Attachment::flush(bool all) {
+    return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
 bool Attachment::record_driver(bool on) const {
@@ -277,7 +277,7 @@ void Attachment::take_callbacks_back() {
 }
 
 // As long as we are subscribed no other tool can be, and it would record nothing, now and later.
-void Attachment::give_up() {
+void Attachment::give_up(bool buffers_are_lost) {
     if (is_subscribed()) {
         detach();
         if (!is_leaving_.load(std::memory_order_relaxed)) leave_now();
@@ -285,8 +285,9 @@ void Attachment::give_up() {
         calls_.switch_off();
         subscriber_ = nullptr;
         is_attached_ = false;
+        buffers_are_lost = true;
     }
-    buffers_.abandon_outstanding();
+    if (buffers_are_lost) buffers_.abandon_outstanding();
 }
 
 }  // namespace kinetograph::collect::cupti

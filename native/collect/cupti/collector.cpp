@@ -35,6 +35,9 @@ constexpr int attached_ms = 1000;
 constexpr std::string_view taken_over =
     "another tool took CUPTI over while this session ran; what the GPU did since then, "
     "and perhaps before, is not here";
+constexpr std::string_view not_handed_over =
+    "CUPTI did not hand over what the GPU did, perhaps since another tool has ended it, so that some or all "
+    "of it is not here: ";
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view dropped_calls =
     "calls into CUDA were made faster than they could be read, or by threads that were ending, "
@@ -82,7 +85,8 @@ private:
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
     std::string refused_kinds();
-    bool is_taken_over(bool waited, bool is_witness_lost, bool flushed);
+    bool is_taken_over(bool waited, bool is_witness_lost);
+    void give_up(bool is_taken_over, std::string reason);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
     std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
@@ -250,28 +254,33 @@ void CudaCollector::flush_attached(bool may_wait) {
     }
     const bool waited = waiting.is_done;
     if (waited) attachment_->take_callbacks_back();
-    const bool flushed = attachment_->flush(waited);
+    const CUptiResult flushed = attachment_->flush(waited);
     calls_.hand_over();
     calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
     const bool is_witness_lost =
         has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
-    if (!is_taken_over(waited, is_witness_lost, flushed)) return;
+    if (flushed != CUPTI_SUCCESS)
+        give_up(false, std::string(not_handed_over) + cupti::describe(*cupti_, flushed));
+    else if (is_taken_over(waited, is_witness_lost))
+        give_up(true, std::string(taken_over));
+}
+
+void CudaCollector::give_up(bool is_taken_over, std::string reason) {
     sampling_.reset();  // before CUPTI is let go of
     {
         std::lock_guard lock(mutex_);
-        attachment_->give_up();
+        attachment_->give_up(is_taken_over);
         state_ = CudaState::taken_over;
-        reason_ = taken_over;
+        reason_ = std::move(reason);
     }
     buffers_.wait_until_decoded();
 }
 
 // Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
 // own, at least that of our waiting, unless it has already been given ours.
-bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost, bool flushed) {
-    if (!flushed) return true;
+bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost) {
     if (!waited) return false;
     return buffers_.take_foreign() || (is_witness_lost && buffers_.outstanding() != 0);
 }
