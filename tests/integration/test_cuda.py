@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -152,6 +153,17 @@ def test_a_library_that_cannot_be_used_is_named_and_scopes_are_timed_instead(
         assert str(library) in texts(result)
         assert why in texts(result)
         assert names(result, "gpu_user_annotation") == ["step"]
+
+
+def test_a_library_may_lie_where_names_are_not_utf8(play: Play, cuda_libraries: Path, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    library = folder / "libcupti.so.13"
+    result = play("cupti_is_not_mapped", KINETOGRAPH_CUPTI=str(library))
+    assert "cannot open shared object file" in texts(result)
+    shutil.copy(cuda_libraries / library.name, library)
+    result = play("cupti_is_not_mapped", KINETOGRAPH_CUPTI=str(library))
+    assert result["metadata"]["cupti_version"] == 130001
 
 
 def test_another_owner_of_cupti_costs_the_kernels_and_nothing_else(play: Play) -> None:
