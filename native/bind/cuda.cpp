@@ -5,6 +5,7 @@
 
 #include "base/mapped_library.h"
 #include "bind/gil.h"
+#include "bind/text.h"
 #include "collect/cupti/collector.h"
 #include "collect/cupti/metrics.h"
 
@@ -15,9 +16,23 @@ namespace kinetograph::bind {
 
 namespace {
 
-uint64_t start_cuda(bool synchronization, bool memory, bool crash_safe, std::vector<std::string> libraries) {
+// As the file system spells them, which need not be UTF-8.
+std::vector<std::string> as_paths(const std::vector<nb::str>& texts) {
+    std::vector<std::string> paths;
+    for (const nb::str& text : texts) {
+        PyObject* encoded = PyUnicode_EncodeFSDefault(text.ptr());
+        if (!encoded) nb::raise_python_error();
+        const nb::bytes path = nb::steal<nb::bytes>(encoded);
+        paths.emplace_back(path.c_str(), path.size());
+    }
+    return paths;
+}
+
+uint64_t start_cuda(bool synchronization, bool memory, bool crash_safe,
+                    const std::vector<nb::str>& libraries) {
+    std::vector<std::string> paths = as_paths(libraries);
     const WithoutGil unlocked;
-    return collect::start_cuda({synchronization, memory, crash_safe, std::move(libraries)});
+    return collect::start_cuda({synchronization, memory, crash_safe, std::move(paths)});
 }
 
 // May wait for the GPU, and CUPTI's callbacks for nobody.
@@ -48,7 +63,8 @@ nb::tuple cuda_status() {
         const WithoutGil unlocked;
         status = collect::cuda_status();
     }
-    return nb::make_tuple(int(status.state), status.reason, status.library, status.version, status.records);
+    return nb::make_tuple(int(status.state), to_python(status.reason), to_python(status.library),
+                          status.version, status.records);
 }
 
 bool cuda_graph_is_captured() {
@@ -57,15 +73,17 @@ bool cuda_graph_is_captured() {
 }
 
 nb::tuple as_tuple(const collect::MetricAnswer& answer) {
-    return nb::make_tuple(int(answer.problem), answer.text, answer.metrics, answer.candidates, answer.passes);
+    return nb::make_tuple(int(answer.problem), to_python(answer.text), answer.metrics, answer.candidates,
+                          answer.passes);
 }
 
 nb::tuple open_metrics(std::vector<std::string> metrics, bool per_kernel,
-                       std::vector<std::string> libraries) {
+                       const std::vector<nb::str>& libraries) {
     collect::MetricAnswer answer;
     {
+        std::vector<std::string> paths = as_paths(libraries);
         const WithoutGil unlocked;
-        answer = collect::open_metrics({std::move(metrics), per_kernel, std::move(libraries)});
+        answer = collect::open_metrics({std::move(metrics), per_kernel, std::move(paths)});
     }
     return as_tuple(answer);
 }

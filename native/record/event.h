@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace kinetograph::record {
 
@@ -176,6 +177,10 @@ static_assert(sizeof(DevicePlace) == 16);
 inline constexpr int64_t first_sync_resource = 1'000'000;
 // Counters are those of a whole device.
 inline constexpr int64_t counters_resource = 2'000'000;
+
+// Metadata for readers of files whose process is gone: 0 while a device's library may hold more, 1 when it
+// has told all.
+inline constexpr std::string_view device_is_complete = "device_is_complete";
 
 // What a framework tells of an operator, besides its name. `inputs` and `members` are name ids of texts: JSON
 // members of its arguments, which all operators with inputs of one shape share. Inputs that are not likely to

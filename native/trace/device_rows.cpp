@@ -10,11 +10,25 @@ namespace kinetograph::trace {
 namespace {
 
 constexpr int64_t device_sort_index = 5'000'000;
+// Above every process of Linux, apart from what other parts make up, below 2^31.
+constexpr int64_t first_made_up_pid = 1'100'000'000;
 
 // Whoever times a device reads the wall clock, which is slewed while a session keeps the offset it began
 // with: what seems to pass the edge of a window by that much may not have.
 int64_t doubt_of(const base::ClockFit& clock) {
     return clock.error_ns() + (clock.wall_stepped() ? 0 : std::abs(clock.wall_drift_ns()));
+}
+
+// Its number, as with Kineto, unless a process has that: in a container programs have small ones, and their
+// threads would share rows with streams.
+std::string free_pid(const Trace& trace, int32_t device_index) {
+    const auto is_free = [&](const std::string& pid) {
+        return std::none_of(trace.processes.begin(), trace.processes.end(),
+                            [&](const Process& process) { return process.pid == pid; });
+    };
+    std::string pid = std::to_string(device_index);
+    for (int64_t next = first_made_up_pid; !is_free(pid); ++next) pid = std::to_string(next);
+    return pid;
 }
 
 // Waiting for a stream stands beside it, as with Kineto.
@@ -88,8 +102,8 @@ uint32_t DeviceRows::process(const record::DevicePlace& place) {
     auto [known, is_new] = processes_.try_emplace(key, uint32_t(trace.processes.size()));
     if (!is_new) return known->second;
     const std::string index = std::to_string(place.device_index);
-    trace.processes.push_back(
-        {index, "python", "GPU " + index, std::to_string(device_sort_index + place.device_index)});
+    trace.processes.push_back({free_pid(trace, place.device_index), "python", "GPU " + index,
+                               std::to_string(device_sort_index + place.device_index)});
     return known->second;
 }
 

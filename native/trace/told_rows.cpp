@@ -12,6 +12,10 @@ using record::Record;
 using record::RecordKind;
 using record::Window;
 
+constexpr std::string_view cut_off =
+    "the last second of the GPU, and of calls into CUDA, may be missing: CUPTI tells of them once a second "
+    "and when a session stops, which this one did not";
+
 std::string number(double value) {
     char digits[48];
     return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
@@ -90,8 +94,8 @@ void ToldRows::write_work(const record::ThreadRecording& teller, const Record& r
     if (!wants(teller, record, sizeof work, clipped)) return;
     std::memcpy(&work, record.payload_bytes(), sizeof work);
     has_device_work_ = true;
-    if (options_.wanted.whole_graphs && (work.flags & record::work_of_graph) != 0)
-        return graphs_.see(record, work);
+    const bool is_node = (work.flags & record::work_of_graph) != 0 && record.correlation != 0;
+    if (options_.wanted.whole_graphs && is_node) return graphs_.see(record, work);
     const size_t row = rows_.add_row();
     rows_.write_row(row, device_rows_.track(work.place), {record.start, record.last_tick(), 0},
                     rows_.name(record.name));
@@ -162,6 +166,9 @@ std::string_view ToldRows::text_of(const Record& record) const {
 
 void ToldRows::finish() {
     Trace& trace = rows_.trace();
+    const auto is_complete = metadata_.extract(std::string(record::device_is_complete));
+    if (recording_.is_recovered && is_complete && is_complete.mapped() == "0")
+        trace.notes.push_back({"cuda", std::string(cut_off)});
     for (const auto& [key, json] : metadata_) {
         std::string clean;
         if (options_.clean_members && !options_.clean_members("\"x\":" + json, {}, clean)) continue;

@@ -157,6 +157,31 @@ def test_the_end_of_a_session_does_not_break_a_capture(torch: Any) -> None:
     assert float(x[0]) == before + 3
 
 
+def test_sessions_of_another_thread_that_end_within_a_capture_do_not_break_it(torch: Any) -> None:
+    x = torch.zeros(64, device="cuda")
+    x.add_(1)
+    torch.cuda.synchronize()
+    before_it = kg.profile(activities=BOTH)
+    before_it.start()
+
+    def end_sessions() -> None:
+        before_it.stop()
+        with kg.profile(activities=BOTH):
+            pass
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1)
+        thread = threading.Thread(target=end_sessions)
+        thread.start()
+        thread.join()
+        x.add_(1)
+    before = float(x[0])
+    graph.replay()
+    torch.cuda.synchronize()
+    assert float(x[0]) == before + 2
+
+
 def under_torch(torch: Any) -> int:
     """How many events torch's profiler sees of one kernel."""
     x = torch.randn(64, device="cuda")

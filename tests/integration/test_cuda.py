@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -154,6 +155,17 @@ def test_a_library_that_cannot_be_used_is_named_and_scopes_are_timed_instead(
         assert names(result, "gpu_user_annotation") == ["step"]
 
 
+def test_a_library_may_lie_where_names_are_not_utf8(play: Play, cuda_libraries: Path, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    library = folder / "libcupti.so.13"
+    result = play("cupti_is_not_mapped", KINETOGRAPH_CUPTI=str(library))
+    assert "cannot open shared object file" in texts(result)
+    shutil.copy(cuda_libraries / library.name, library)
+    result = play("cupti_is_not_mapped", KINETOGRAPH_CUPTI=str(library))
+    assert result["metadata"]["cupti_version"] == 130001
+
+
 def test_another_owner_of_cupti_costs_the_kernels_and_nothing_else(play: Play) -> None:
     result = play("another_tool_owns_cupti")
     assert names(result, "kernel") == []
@@ -235,32 +247,68 @@ def test_nothing_is_kept_of_a_pause(play: Play) -> None:
     assert play("paused_while_launching") == {"kernels": ["kept", "kept again"]}
 
 
+def test_cuda_pauses_alone_only_where_it_is_recorded_alone(play: Play) -> None:
+    result = play("paused_without_the_cpu")
+    assert (result["alone"], result["both"]) == (["kept"], ["kept"])
+    (said,) = result["said"]
+    assert "CUDA is not switched alone" in said
+
+
 def test_a_fork_leaves_the_child_clean_and_the_parent_recording(play: Play) -> None:
     assert play("forks_while_recording") == {"child": 0, "kernels": 2}
+
+
+USES_CUDA = f"""
+import multiprocessing, os, sys, time
+sys.path.insert(0, {str(PROGRAM.parent)!r})
+from fake_cuda_program import Cuda
+from kinetograph import _native
+
+def launch_ten():
+    cuda = Cuda().initialise()
+    while _native.cuda_status()[0] == 1: time.sleep(0.001)
+    for _ in range(10): cuda.launch()
+"""
+
+
+def run_whole(program: str, environment: dict[str, str], folder: Path, ends_with: int = 0) -> kg.Trace:
+    """The trace of this program, which has `launch_ten`."""
+    (folder / "program.py").write_text(USES_CUDA + program)
+    trace = folder / "trace.json"
+    run = [sys.executable, "-m", "kinetograph", "run", "-q", "--cuda", "-o", trace, folder / "program.py"]
+    # The loader finds the driver when the process starts, as a framework's library would need it.
+    preload = {"LD_PRELOAD": f"{environment['FAKE_CUDA']}/libcuda.so.1"}
+    done = subprocess.run(run, env=environment | preload, capture_output=True, timeout=120, check=False)
+    assert done.returncode == ends_with, done.stderr
+    return kg.load(trace)
 
 
 def test_a_whole_program_is_recorded_with_its_kernels(
     cuda_environment: dict[str, str], tmp_path: Path
 ) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r})\n"
-        "from fake_cuda_program import Cuda\n"
-        "import time\n"
-        "from kinetograph import _native\n"
-        "cuda = Cuda().initialise()\n"
-        "while _native.cuda_status()[0] == 1: time.sleep(0.001)\n"
-        "for _ in range(10): cuda.launch()\n"
-    )
-    trace = tmp_path / "trace.json"
-    run = [sys.executable, "-m", "kinetograph", "run", "-q", "--activities", "cpu,cuda", "-o", trace, program]
-    # The loader finds the driver when the process starts, as a framework's library would need it.
-    preload = {"LD_PRELOAD": f"{cuda_environment['FAKE_CUDA']}/libcuda.so.1"}
-    done = subprocess.run(run, env=cuda_environment | preload, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    events = kg.load(trace).events
-    assert sum(event.category == "kernel" for event in events) == 10
-    assert sum(event.name == "cudaLaunchKernel" for event in events) == 10
+    trace = run_whole("launch_ten()", cuda_environment, tmp_path)
+    assert sum(event.category == "kernel" for event in trace.events) == 10
+    assert sum(event.name == "cudaLaunchKernel" for event in trace.events) == 10
+    assert not [note for note in trace.notes if "may be missing" in note.text]
+
+
+def test_a_worker_of_multiprocessing_brings_in_what_its_device_did(
+    cuda_environment: dict[str, str], tmp_path: Path
+) -> None:
+    worker = "worker = multiprocessing.get_context('fork').Process(target=launch_ten)"
+    trace = run_whole(f"{worker}\nworker.start()\nworker.join()", cuda_environment, tmp_path)
+    assert sum(event.category == "kernel" for event in trace.events) == 10
+    assert not [note for note in trace.notes if "may be missing" in note.text]
+
+
+# Told in advance, for then nobody can any more.
+def test_of_a_program_that_ends_at_once_the_trace_has_the_device_and_says_what_it_lacks(
+    cuda_environment: dict[str, str], tmp_path: Path
+) -> None:
+    trace = run_whole("launch_ten()\nos._exit(3)", cuda_environment, tmp_path, ends_with=3)
+    assert [note.kind for note in trace.notes if "may be missing" in note.text] == ["cuda"]
+    assert trace.device_properties[0]["name"] == 'Fake "H200"'
+    assert trace.metadata["cupti_version"] == 130001
 
 
 @pytest.mark.skipif(os.path.exists("/proc/driver/nvidia/version"), reason="there is a driver here")

@@ -40,6 +40,11 @@ def test_outermost_scopes_of_the_thread_are_measured_one_by_one(play: Play) -> N
     assert ranges(result) == [("outer", {READ: 200}), ("outer", {READ: 200})]
 
 
+def test_metrics_are_there_whichever_thread_stops_the_session(play: Play) -> None:
+    (measured,) = play("stopped_elsewhere")["events"]
+    assert measured["category"] == "cuda_profiler_range"
+
+
 def test_a_thread_without_scopes_is_told_what_to_do(play: Play) -> None:
     assert "profiler_measure_per_kernel=True" in texts(play("no_scope"))
 

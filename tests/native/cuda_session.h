@@ -43,6 +43,13 @@ public:
         collect::stop_cuda(use_);
         return trace::build_trace(std::move(recording), options);
     }
+    // What other threads do meanwhile comes after the last flush.
+    void stop_while(const std::function<void()>& meanwhile) {
+        collect::flush_cuda(true);
+        meanwhile();
+        record::Recorder::instance().stop(id_);
+        collect::stop_cuda(use_);
+    }
 
 private:
     uint64_t use_;

@@ -164,6 +164,19 @@ TEST(waiting_is_recorded_where_asked) {
     CHECK(count(trace, Category::cuda_event) == 1);
 }
 
+TEST(an_event_of_an_earlier_session_has_no_call_that_recorded_it) {
+    collect::CudaOptions options;
+    options.synchronization = true;
+    CudaSession first(options);
+    cuda().call<decltype(fake_record_event)>("fake_record_event", 4, 7);
+    first.stop();
+    CudaSession second(options);
+    cuda().call<decltype(fake_stream_wait_event)>("fake_stream_wait_event", 4, 8);
+    const Trace trace = second.stop();
+    const std::string args = row_args(trace, rows_of(trace, Category::cuda_sync).at(0));
+    CHECK(args.find("\"wait_on_cuda_event_record_corr_id\":-1,") != std::string::npos);
+}
+
 TEST(a_scope_is_drawn_over_the_work_it_launched_on_each_stream) {
     CudaSession session;
     scope("step", [&] {
@@ -201,6 +214,16 @@ TEST(a_capture_is_not_broken_by_the_end_of_a_session) {
     CHECK(count(trace, Category::kernel) == 1);
     CHECK(has_note(trace, "being captured"));
     cuda().call<decltype(fake_end_capture)>("fake_end_capture");
+}
+
+TEST(a_capture_that_outlives_a_session_is_not_broken_by_the_end_of_the_next) {
+    CudaSession first;
+    cuda().call<decltype(fake_begin_capture)>("fake_begin_capture");
+    first.stop();
+    CHECK(has_note(CudaSession().stop(), "being captured"));
+    CHECK(cuda().number("fake_capture_is_broken") == 0);
+    cuda().call<decltype(fake_end_capture)>("fake_end_capture");
+    CHECK(!has_note(CudaSession().stop(), "being captured"));
 }
 
 TEST(another_session_begins_after_the_first_and_after_cupti_was_let_go_of) {
@@ -363,7 +386,7 @@ TEST(records_of_unknown_kinds_are_passed_over) {
 TEST(what_cupti_dropped_and_what_had_not_ended_is_counted_in_notes) {
     CudaSession session;
     cuda().launch("k");
-    cuda().call<decltype(fake_drop_records)>("fake_drop_records", 3u);
+    cuda().call<decltype(fake_drop_records)>("fake_drop_records", uint64_t(3));
     cuda().call<decltype(fake_unfinished_kernel)>("fake_unfinished_kernel");
     const Trace trace = session.stop();
     CHECK(count(trace, Category::kernel) == 1);

@@ -89,6 +89,21 @@ TEST(a_function_fails_while_a_session_runs) {
     }
 }
 
+TEST(a_flush_that_fails_is_no_other_tool_and_a_session_right_behind_it_has_everything) {
+    CudaSession session;
+    cuda().launch("k");
+    cuda().fail("cuptiActivityFlushAll", CUPTI_ERROR_UNKNOWN);
+    const Trace trace = session.stop();
+    CHECK(has_note(trace, "error 999") && !has_note(trace, "took CUPTI over"));
+    cuda().fail("cuptiActivityFlushAll", 0);
+    CudaSession next;
+    cuda().launch("k");
+    const Trace whole = next.stop();
+    CHECK(has_everything(whole));
+    CHECK(!has_note(whole, "CUPTI"));
+    cuda().launch("lets go");
+}
+
 TEST(everything_fails_at_once) {
     for (const char* function : functions) cuda().fail(function, CUPTI_ERROR_UNKNOWN);
     CudaSession session;

@@ -23,8 +23,10 @@ std::vector<Record> device_span(uint64_t start_ns, uint64_t end_ns) {
     return units;
 }
 
-trace::Trace built(const std::vector<Record>& units, std::vector<Window> windows, bool is_recovered = false) {
+trace::Trace built(const std::vector<Record>& units, std::vector<Window> windows, bool is_recovered = false,
+                   int64_t pid = 4711) {
     record::Recording recording;
+    recording.pid = pid;
     recording.window = {windows.front().begin, windows.back().end};
     recording.is_recovered = is_recovered;
     recording.names = [](uint32_t) { return std::string_view("kernel"); };
@@ -71,6 +73,14 @@ TEST(one_that_began_before_the_window_is_there_from_its_begin) {
 TEST(of_a_killed_process_the_device_may_be_ahead) {
     const trace::Trace trace = built(device_span(900, 1500), {{100, 1000}}, true);
     CHECK(trace.size() == 1 && trace.end_ns(0) == 1500 && !is_unfinished(trace));
+}
+
+TEST(a_device_has_its_number_unless_the_program_has_that_as_in_a_container) {
+    CHECK(built(device_span(200, 300), {{100, 1000}}).processes.at(1).pid == "0");
+    const trace::Trace trace = built(device_span(200, 300), {{100, 1000}}, false, 0);
+    CHECK(trace.processes.size() == 2);
+    CHECK(trace.processes[0].pid == "0" && trace.processes[0].labels == "CPU");
+    CHECK(trace.processes[1].pid != "0" && trace.processes[1].labels == "GPU 0");
 }
 
 TEST(times_that_make_no_sense_are_left_out) {

@@ -129,10 +129,12 @@ std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& call
         add_kinds(kinds);
         return {};
     }
-    is_leaving_.store(false, std::memory_order_relaxed);
-    runtime_captures_ = driver_captures_ = 0;
+    // As long as we had not left, captures were followed.
+    const bool was_leaving = is_leaving_.exchange(false, std::memory_order_relaxed);
+    if (!was_leaving || !is_subscribed()) runtime_captures_ = driver_captures_ = 0;
     std::string reason = subscribe();
     if (!reason.empty()) return reason;
+    watch_captures();
     current.store(this, std::memory_order_release);
     reason = configure(kinds, calls);
     is_attached_ = reason.empty();
@@ -177,7 +179,6 @@ std::string Attachment::configure(const WantedKinds& kinds, const WantedCalls& c
     result = enable(kinds);
     if (result != CUPTI_SUCCESS) return "CUPTI records no kernels: " + describe(cupti_, result);
     if (!calls.watch(cupti_, subscriber_)) miss("calls, and so what launched the work");
-    watch_captures();
     calls_.take_dropped();  // of an earlier session
     calls_.switch_on();
     return {};
@@ -244,8 +245,8 @@ bool Attachment::is_capturing() const {
            driver_captures_.load(std::memory_order_relaxed) > 0;
 }
 
-bool Attachment::flush(bool all) {
-    return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0) == CUPTI_SUCCESS;
+CUptiResult Attachment::flush(bool all) {
+    return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
 bool Attachment::record_driver(bool on) const {
@@ -258,10 +259,11 @@ void Attachment::detach() {
     if (!is_attached_) return;
     is_attached_ = false;
     disable_all();
+    const bool can_leave = cupti_.version >= first_safe_to_finalize;
+    // At once, so that the end of a capture is not missed.
+    if (can_leave) enable_all_callbacks(true);
     flush(true);
-    if (cupti_.version < first_safe_to_finalize) return;  // stays subscribed, with everything off
-    is_leaving_.store(true, std::memory_order_relaxed);
-    enable_all_callbacks(true);
+    is_leaving_.store(can_leave, std::memory_order_relaxed);  // if not: subscribed, with everything off
 }
 
 void Attachment::leave_now() {
@@ -275,7 +277,7 @@ void Attachment::take_callbacks_back() {
 }
 
 // As long as we are subscribed no other tool can be, and it would record nothing, now and later.
-void Attachment::give_up() {
+void Attachment::give_up(bool buffers_are_lost) {
     if (is_subscribed()) {
         detach();
         if (!is_leaving_.load(std::memory_order_relaxed)) leave_now();
@@ -283,8 +285,9 @@ void Attachment::give_up() {
         calls_.switch_off();
         subscriber_ = nullptr;
         is_attached_ = false;
+        buffers_are_lost = true;
     }
-    buffers_.abandon_outstanding();
+    if (buffers_are_lost) buffers_.abandon_outstanding();
 }
 
 }  // namespace kinetograph::collect::cupti

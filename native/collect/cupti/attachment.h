@@ -36,8 +36,8 @@ public:
     // Asks for more than before.
     void add_kinds(const WantedKinds& kinds);
 
-    // What is complete comes into the buffers; with `all`, whatever is there. False when CUPTI refuses.
-    bool flush(bool all);
+    // What is complete comes into the buffers; with `all`, whatever is there.
+    CUptiResult flush(bool all);
     // By records of what we call ourselves it is seen whether records still come to us. False when CUPTI
     // refuses.
     bool record_driver(bool on) const;
@@ -48,8 +48,8 @@ public:
     void detach();
     // After that, without waiting for such a call: CUPTI stays loaded, and is free for others.
     void leave_now();
-    // Another tool has taken our place: leaves CUPTI to it.
-    void give_up();
+    // Another tool has taken our place, and perhaps our buffers, or CUPTI does not work: leaves it.
+    void give_up(bool buffers_are_lost);
 
     // What CUPTI does not record, although it was asked to, separated by commas.
     const std::string& refused() const { return refused_; }

@@ -1,5 +1,6 @@
 #include "collect/cupti/collector.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -34,6 +35,9 @@ constexpr int attached_ms = 1000;
 constexpr std::string_view taken_over =
     "another tool took CUPTI over while this session ran; what the GPU did since then, "
     "and perhaps before, is not here";
+constexpr std::string_view not_handed_over =
+    "CUPTI did not hand over what the GPU did, perhaps since another tool has ended it, so that some or all "
+    "of it is not here: ";
 constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped by CUPTI, for want of buffers";
 constexpr std::string_view dropped_calls =
     "calls into CUDA were made faster than they could be read, or by threads that were ending, "
@@ -76,10 +80,13 @@ private:
     void try_to_attach();
     void open();
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
+    void tell_in_advance();
+    void describe(record::ThreadBuffer& thread);
     void tell_how_it_went(bool waited);
     void flush_attached(bool may_wait);
     std::string refused_kinds();
-    bool is_taken_over(bool waited, bool is_witness_lost, bool flushed);
+    bool is_taken_over(bool waited, bool is_witness_lost);
+    void give_up(bool is_taken_over, std::string reason);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
     std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
@@ -97,6 +104,10 @@ private:
     std::unique_ptr<SamplingSession> sampling_;
     std::string properties_;
     int driver_version_ = 0, runtime_version_ = 0;
+    // For sessions that survive a crash: whether the file says that more may come, and how many records there
+    // were when it was told that all have come.
+    bool says_incomplete_ = false;
+    uint64_t complete_at_ = UINT64_MAX;
 };
 
 CudaCollector* collector = nullptr;
@@ -132,6 +143,8 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
             thread_ = std::make_unique<DecoderThread>(buffers_, calls_, [this] { return follow_program(); });
         use = next_use_++;
         uses_[use] = options;
+        says_incomplete_ = false;
+        complete_at_ = UINT64_MAX;
         if (state_ == CudaState::attached)
             attachment_->add_kinds(wanted_kinds());
         else
@@ -158,9 +171,31 @@ int CudaCollector::look_around() {
 int CudaCollector::follow_program() {
     const bool was_waiting = status().state == CudaState::waiting;
     const int next_ms = look_around();
+    tell_in_advance();
     const auto tell = late_refusal.load(std::memory_order_acquire);
     if (tell && was_waiting && status().state == CudaState::refused) tell();
     return next_ms;
+}
+
+// In the decoder's thread: what the file of a session needs whose process is killed.
+void CudaCollector::tell_in_advance() {
+    record::ThreadBuffer* thread = record::recording_thread();
+    std::lock_guard lock(mutex_);
+    if (!thread || state_ != CudaState::attached || !is_crash_safe() || says_incomplete_) return;
+    if (decoder_->records() == complete_at_) return;
+    says_incomplete_ = true;
+    describe(*thread);
+    cupti::tell_metadata(*thread, record::device_is_complete, "0");
+}
+
+void CudaCollector::describe(record::ThreadBuffer& thread) {
+    cupti::tell_metadata(thread, "deviceProperties", properties_);
+    cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
+    cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
+    if (runtime_version_ != 0)
+        cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
+    if (const std::string streams = decoder_->streams_json(); !streams.empty())
+        cupti::tell_metadata(thread, "cuda_streams", streams);
 }
 
 void CudaCollector::try_to_attach() {
@@ -168,7 +203,10 @@ void CudaCollector::try_to_attach() {
         if (!cupti_) open();
         // Now, or the call would be recorded.
         if (runtime_version_ == 0) runtime_version_ = cupti::runtime_version();
-        decoder_->forget_streams();
+        decoder_->forget_numbers();
+        // What sessions before this one lost behind their end is nobody's.
+        attachment_->take_dropped();
+        decoder_->take_unfinished();
         reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
     } catch (const std::exception& error) {
         reason_ = error.what();
@@ -191,8 +229,8 @@ void CudaCollector::open() {
 }
 
 void CudaCollector::tell(std::string_view kind, std::string_view text, uint64_t count) {
-    thread_->tell(
-        [&](record::ThreadBuffer& thread) { record::tell_note(thread, kind, text, uint32_t(count)); });
+    const auto told = uint32_t(std::min<uint64_t>(count, UINT32_MAX));
+    thread_->tell([&](record::ThreadBuffer& thread) { record::tell_note(thread, kind, text, told); });
 }
 
 // While CUPTI flushes, its callbacks come: our lock is not held then.
@@ -216,42 +254,47 @@ void CudaCollector::flush_attached(bool may_wait) {
     }
     const bool waited = waiting.is_done;
     if (waited) attachment_->take_callbacks_back();
-    const bool flushed = attachment_->flush(waited);
+    const CUptiResult flushed = attachment_->flush(waited);
     calls_.hand_over();
     calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
     tell_how_it_went(waited);
     const bool is_witness_lost =
         has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
-    if (!is_taken_over(waited, is_witness_lost, flushed)) return;
+    if (flushed != CUPTI_SUCCESS)
+        give_up(false, std::string(not_handed_over) + cupti::describe(*cupti_, flushed));
+    else if (is_taken_over(waited, is_witness_lost))
+        give_up(true, std::string(taken_over));
+}
+
+void CudaCollector::give_up(bool is_taken_over, std::string reason) {
     sampling_.reset();  // before CUPTI is let go of
     {
         std::lock_guard lock(mutex_);
-        attachment_->give_up();
+        attachment_->give_up(is_taken_over);
         state_ = CudaState::taken_over;
-        reason_ = taken_over;
+        reason_ = std::move(reason);
     }
     buffers_.wait_until_decoded();
 }
 
 // Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
 // own, at least that of our waiting, unless it has already been given ours.
-bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost, bool flushed) {
-    if (!flushed) return true;
+bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost) {
     if (!waited) return false;
     return buffers_.take_foreign() || (is_witness_lost && buffers_.outstanding() != 0);
 }
 
 void CudaCollector::tell_how_it_went(bool waited) {
     thread_->tell([this](record::ThreadBuffer& thread) {
-        cupti::tell_metadata(thread, "deviceProperties", properties_);
-        cupti::tell_metadata(thread, "cupti_version", std::to_string(cupti_->version));
-        cupti::tell_metadata(thread, "cuda_driver_version", std::to_string(driver_version_));
-        if (runtime_version_ != 0)
-            cupti::tell_metadata(thread, "cuda_runtime_version", std::to_string(runtime_version_));
-        if (const std::string streams = decoder_->streams_json(); !streams.empty())
-            cupti::tell_metadata(thread, "cuda_streams", streams);
+        describe(thread);
+        cupti::tell_metadata(thread, record::device_is_complete, "1");
     });
+    {
+        std::lock_guard lock(mutex_);
+        says_incomplete_ = false;
+        complete_at_ = decoder_->records();
+    }
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t dropped = calls_.take_dropped()) tell("dropped", dropped_calls, dropped);
     if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);

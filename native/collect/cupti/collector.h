@@ -25,7 +25,7 @@ enum class CudaState : int {
     attached = 2,
     refused = 3,    // `reason` says why
     not_built = 4,  // without the headers of CUPTI
-    taken_over = 5  // by another tool, after we had it; `reason` says so
+    taken_over = 5  // by another tool, or not working any more, after we had it; `reason` says which
 };
 
 struct CudaStatus {

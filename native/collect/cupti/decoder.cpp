@@ -21,6 +21,7 @@ using record::ThreadBuffer;
 
 constexpr size_t most_events_known = 1'000'000;
 constexpr size_t most_streams_known = 10'000;
+constexpr size_t most_streams_text = 50 * 1024;  // bytes; larger arguments would be dropped as a whole
 
 uint64_t both(uint32_t context, uint32_t number) {
     return uint64_t(context) << 32 | number;
@@ -69,7 +70,10 @@ uint32_t flags_of(uint32_t graph) {
 bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) {
     shapes_.forget_if_gone();
     clock_.anchor();
-    if (forgets_streams_.exchange(false, std::memory_order_relaxed)) streams_.clear();
+    if (forgets_numbers_.exchange(false, std::memory_order_relaxed)) {
+        streams_.clear();
+        events_.clear();
+    }
     uint64_t count = 0;
     const bool is_whole =
         walk(cupti_, sizes_, filled.data, filled.valid_bytes, [&](const uint8_t* record, size_t bytes) {
@@ -198,6 +202,7 @@ void RecordDecoder::see_stream(const CUpti_ActivityStream& stream) {
 std::string RecordDecoder::streams_json() const {
     std::string json;
     for (const auto& [key, stream] : streams_) {
+        if (json.size() > most_streams_text) break;
         const auto context = uint32_t(key >> 32);
         base::JsonMembers members;
         members.add("device", device_of(context)).add("context", context).add("stream", uint32_t(key));

@@ -34,8 +34,8 @@ public:
     void decode(record::ThreadBuffer& thread, const CallLog::Chunk& chunk);
     const WantedCalls& wanted() const { return wanted_; }
     // From any thread: streams have other numbers once CUPTI was let go of, and those that exist are told
-    // anew.
-    void forget_streams() { forgets_streams_.store(true, std::memory_order_relaxed); }
+    // anew. Calls that recorded events are not in the next trace, where others may have their numbers.
+    void forget_numbers() { forgets_numbers_.store(true, std::memory_order_relaxed); }
     // The end of the last record, in ticks.
     uint64_t last_tick() const { return last_tick_.load(std::memory_order_relaxed); }
     uint64_t records() const { return records_.load(std::memory_order_relaxed); }
@@ -92,7 +92,7 @@ private:
     std::unordered_map<uint32_t, uint32_t> devices_;    // of contexts
     std::unordered_map<uint64_t, EventRecord> events_;  // by context and event
     std::map<uint64_t, Stream> streams_;                // by context and stream
-    std::atomic<bool> forgets_streams_{false};
+    std::atomic<bool> forgets_numbers_{false};
     std::atomic<uint64_t> last_tick_{0};
     std::atomic<uint64_t> records_{0};
     std::atomic<uint64_t> synchronizations_{0};

@@ -96,16 +96,17 @@ void MetricSession::resume() {
                                  }});
 }
 
-void MetricSession::pause(record::ThreadBuffer* thread) {
-    if (is_counting_) {
-        end_range();
-        wait_for_devices(driver_);
-        is_counting_ = false;
-        read(launch_log().stop());
-    }
-    if (!thread) return;
-    for (MetricDevice& device : devices_) tell(*thread, device);
-    if (!failure_.empty()) record::tell_note(*thread, "metrics", failure_, 0);
+void MetricSession::pause() {
+    if (!is_counting_) return;
+    end_range();
+    wait_for_devices(driver_);
+    is_counting_ = false;
+    read(launch_log().stop());
+}
+
+void MetricSession::tell(record::ThreadBuffer& thread) {
+    for (MetricDevice& device : devices_) tell(thread, device);
+    if (!failure_.empty()) record::tell_note(thread, "metrics", failure_, 0);
     failure_.clear();
 }
 

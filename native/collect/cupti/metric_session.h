@@ -33,8 +33,10 @@ public:
                   const MetricOptions& options);
 
     void resume();
-    // Waits for the devices, and tells what was counted by `thread`, if that is recorded.
-    void pause(record::ThreadBuffer* thread);
+    // Waits for the devices, and reads what they counted.
+    void pause();
+    // What was read since the last time.
+    void tell(record::ThreadBuffer& thread);
     void begin_range(std::string_view name);
     void end_range();
 

@@ -2,11 +2,14 @@
 
 #include <memory>
 #include <mutex>
+#include <system_error>
 
 #include "base/fork.h"
+#include "base/quiet_thread.h"
 #include "collect/cupti/collector.h"
 #include "collect/cupti/metric_choice.h"
 #include "collect/cupti/metric_session.h"
+#include "record/recorder.h"
 
 namespace kinetograph::collect {
 
@@ -33,6 +36,21 @@ std::unique_ptr<MetricSession> make_session(const MetricOptions& options) {
              "another session records CUDA, which cannot be had together with metrics"});
     return std::make_unique<MetricSession>(*driver, cupti::open_cupti(options.libraries), std::move(devices),
                                            options);
+}
+
+// In a thread that serves all sessions: whoever stops one need not be part of it.
+void tell(MetricSession& session) {
+    const auto tell = [&session] {
+        if (record::ThreadBuffer* thread = record::recording_thread()) session.tell(*thread);
+    };
+    try {
+        base::start_quietly("kg-metrics", [&tell] {
+            record::Recorder::instance().serve_all();
+            tell();
+        }).join();
+    } catch (const std::system_error&) {  // there is none to be had
+        tell();
+    }
 }
 
 }  // namespace
@@ -63,13 +81,15 @@ void resume_metrics() {
 void pause_metrics() {
     prepare_metrics();
     std::lock_guard lock(metrics->mutex);
-    if (metrics->session) metrics->session->pause(record::recording_thread());
+    if (!metrics->session) return;
+    metrics->session->pause();
+    tell(*metrics->session);
 }
 
 void close_metrics() {
     prepare_metrics();
     std::lock_guard lock(metrics->mutex);
-    if (metrics->session) metrics->session->pause(nullptr);
+    if (metrics->session) metrics->session->pause();
     metrics->session.reset();
 }
 

@@ -21,6 +21,8 @@ from kinetograph.session.scopes import patch_torch
 
 __all__ = ["start", "unrecorded_fork"]
 
+_AFTER_THE_PROGRAM = -1_000_000  # of multiprocessing's finalizers, highest first
+
 _session: Session | None = None
 _directory = RunDirectory("")
 _settings = RunSettings()
@@ -89,7 +91,7 @@ def _begin_in_child() -> None:
     if not _records_forks or not _directory.exists:
         return
     _begin(_name)
-    _ask_for_the_name_of_a_worker()
+    _follow_worker()
 
 
 def unrecorded_fork() -> int:
@@ -105,7 +107,7 @@ def unrecorded_fork() -> int:
 def _leave_notes() -> None:
     """Brings in what devices did, too, which lies in their library until it is asked for.
 
-    A process that is killed leaves no notes, and lacks the last second of its devices.
+    A process that is killed leaves no notes, and may lack the last second of its devices: the trace says so.
     """
     if _session is not None:
         with suppress(Exception):
@@ -113,14 +115,17 @@ def _leave_notes() -> None:
             _session.leave_kernels(_directory.kernel_file(os.getpid()))
 
 
-def _ask_for_the_name_of_a_worker() -> None:
+def _follow_worker() -> None:
     """multiprocessing tells a child its name after the fork, and then calls what is registered here."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        util.register_after_fork(_directory, _take_name_of_worker)
+        util.register_after_fork(_directory, _know_worker)
 
 
-def _take_name_of_worker(_registered: RunDirectory) -> None:
+def _know_worker(_registered: RunDirectory) -> None:
+    util = sys.modules["multiprocessing.util"]
+    # It ends by os._exit, without what is registered for the exit.
+    util.Finalize(None, _leave_notes, exitpriority=_AFTER_THE_PROGRAM)
     process = sys.modules["multiprocessing.process"].current_process()
     _native.set_process_name(f"{_name} ({process.name})")
 

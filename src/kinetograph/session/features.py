@@ -48,7 +48,7 @@ def features() -> tuple[Feature, ...]:
         _annotations("nvtx", injection.NVTX),
         _annotations("itt", injection.ITT),
         _torch(),
-        _framework("triton"),
+        _triton(),
     )
 
 
@@ -169,11 +169,11 @@ def _torch() -> Feature:
     )
 
 
-def _framework(name: str) -> Feature:
-    version = _installed_version(name)
+def _triton() -> Feature:
+    version = _installed_version("triton")
     if version is None:
-        return Feature(name, False, "not installed", f"pip install 'kinetograph[{name}]'")
-    return Feature(name, False, f"{name} {version} is installed; recording of it comes with the {name} part")
+        return Feature("triton", False, "not installed", "pip install 'kinetograph[triton]'")
+    return Feature("triton", True, f"triton {version}: records from inside kernels")
 
 
 def _installed_version(distribution: str) -> str | None:

@@ -132,18 +132,27 @@ class KinetoProfile(ProfileOutputs):
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[object]) -> None:
         """Pause the trace that is being recorded, or go on with it; it tells of the pause.
 
-        Scopes that are open across a pause are whole. Without a trace nothing happens, and every trace begins
-        with all its activities on.
+        All its activities pause together: name all of them, or the CPU. Scopes that are open across a pause
+        are whole. Without a trace nothing happens, and every trace begins with all its activities on.
         """
         require_bool("enable", enable)
         asked = members_of(ActivityType, activities, what="activities")
         others = sorted(activity.name for activity in asked - self._plan.activities)
         if others:
             warn_program(f"toggle_collection_dynamic: {', '.join(others)} is not recorded by this profile")
-        with self._locked():
-            cycle = self._running_cycle()
-            if cycle is not None and ActivityType.CPU in asked & self._plan.activities:
-                cycle.resume() if enable else cycle.pause()
+        if self._pauses_with(asked & self._plan.activities):
+            with self._locked():
+                cycle = self._running_cycle()
+                if cycle is not None:
+                    cycle.resume() if enable else cycle.pause()
+
+    def _pauses_with(self, asked: frozenset[ActivityType]) -> bool:
+        """Whether these are enough to name; says so where they are not."""
+        if asked and ActivityType.CPU not in asked and asked != self._plan.activities:
+            names = ", ".join(sorted(activity.name for activity in asked))
+            warn_program(f"toggle_collection_dynamic: {names} is not switched alone; name the CPU as well")
+            return False
+        return bool(asked)
 
     # Cycles
 

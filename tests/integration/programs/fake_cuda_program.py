@@ -409,6 +409,24 @@ def paused_while_launching() -> dict[str, Any]:
     return {"kernels": sorted(event.name for event in p.events() if event.category == "kernel")}
 
 
+def paused_without_the_cpu() -> dict[str, Any]:
+    import warnings
+
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    with kg.profile(activities=["cuda"]) as alone:
+        cuda.launch("kept")
+        alone.toggle_collection_dynamic(False, ["cuda"])
+        cuda.launch("left out")
+    with kg.profile(activities=["cpu", "cuda"]) as both, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        both.toggle_collection_dynamic(False, ["cuda"])
+        cuda.launch("kept")
+    kernels = [[event.name for event in p.events() if event.category == "kernel"] for p in (alone, both)]
+    return {"alone": kernels[0], "both": kernels[1], "said": [str(warning.message) for warning in said]}
+
+
 def forks_while_recording() -> dict[str, Any]:
     import kinetograph as kg
 

@@ -54,6 +54,20 @@ def per_scope() -> dict[str, Any]:
     return summary(p.trace)
 
 
+def stopped_elsewhere() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    wanted = metrics(READ, per_kernel=True)
+    p = kg.profile(activities=BOTH, experimental_config=wanted, all_threads=False)
+    p.start()
+    cuda.counted_launch()
+    stops = threading.Thread(target=p.stop)
+    stops.start()
+    stops.join()
+    return summary(p.trace)
+
+
 def no_scope() -> dict[str, Any]:
     import kinetograph as kg
 

@@ -86,8 +86,11 @@ FAKE_API void fake_create_stream(uint32_t device, uint32_t stream, int32_t prior
 FAKE_API void fake_compilation(void);
 // A kernel that had not ended when its record came.
 FAKE_API void fake_unfinished_kernel(void);
+// A kernel as no program launches it: `name` may be null, the times are CUPTI's, and nothing is called.
+FAKE_API void fake_odd_kernel(const char* name, uint64_t start, uint64_t end, uint32_t correlation,
+                              uint32_t device, uint32_t stream, uint32_t graph);
 // So many records found no room.
-FAKE_API void fake_drop_records(uint32_t count);
+FAKE_API void fake_drop_records(uint64_t count);
 // A record of a kind that nobody knows, of so many bytes.
 FAKE_API void fake_unknown_record(uint32_t kind, uint32_t bytes);
 

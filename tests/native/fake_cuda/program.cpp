@@ -424,7 +424,18 @@ void fake_unfinished_kernel(void) {
     add(kernel);
 }
 
-void fake_drop_records(uint32_t count) {
+void fake_odd_kernel(const char* name, uint64_t start, uint64_t end, uint32_t correlation, uint32_t device,
+                     uint32_t stream, uint32_t graph) {
+    std::lock_guard<std::recursive_mutex> lock(mutex);
+    CUpti_ActivityKernel10 kernel = kernel_record(name ? name : "", device, stream, correlation);
+    if (!name) kernel.name = nullptr;
+    kernel.start = start;
+    kernel.end = end;
+    kernel.graphId = graph;
+    add_work(kernel);
+}
+
+void fake_drop_records(uint64_t count) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     dropped += count;
 }

@@ -62,6 +62,13 @@ def test_the_cupti_that_is_named_is_the_one_that_a_session_opens(
     assert str(library) in by_name()["cupti"].detail
 
 
+def test_triton_is_of_use_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "_installed_version", {"triton": "3.6.0"}.get)
+    assert by_name()["triton"].is_available
+    monkeypatch.setattr(features, "_installed_version", {}.get)
+    assert "pip install" in by_name()["triton"].hint
+
+
 def test_scopes_can_be_timed_by_events_where_there_is_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "why_missing", lambda: None)
     assert by_name()["cuda events"].is_available
