@@ -211,12 +211,21 @@ void fill_core(NvtxFunctionTable table, unsigned size) {
     put(NVTX_CBID_CORE_NameOsThreadW, +[](uint32_t tid, const wchar_t* name) { name_os_thread(tid, name); });
 }
 
+int push_operator(const char* text) noexcept try {
+    if (!is_wanted(torch_domain)) return push_unrecorded(torch_domain);
+    const ToldOperator told = operator_in(text_of(text));
+    const int level = push_range(torch_domain, text_id(torch_domain, told.name));
+    if (!told.sizes.empty())
+        describe_range(torch_domain, base::JsonMembers().add_json("Input Dims", told.sizes).text());
+    return level;
+} catch (...) {
+    return -1;
+}
+
 // In place of those that take whatever has no domain.
 void fill_torch(NvtxFunctionTable table, unsigned size) {
     const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
-    put(
-        NVTX_CBID_CORE_RangePushA,
-        +[](const char* text) { return push_in(torch_domain, operator_name(text_of(text))); });
+    put(NVTX_CBID_CORE_RangePushA, +push_operator);
     put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(torch_domain); });
 }
 

@@ -461,6 +461,30 @@ TEST(operators_of_torch_are_named_without_their_numbers) {
     for (const auto& one : operators) CHECK(category(trace, one.name) == "cpu_op");
 }
 
+TEST(operators_of_torch_have_the_sizes_of_their_inputs_where_torch_tells_them) {
+    const FakeTorch torch;
+    const struct {
+        const char *told, *name, *args;
+    } operators[] = {
+        {"aten::add, seq = 4, op_id = 9, sizes = [[2, 3], [], [12]], input_op_ids = [(7,0)]", "aten::add",
+         R"("Input Dims":[[2,3],[],[12]])"},
+        {"aten::ones, op_id = 1, sizes = []", "aten::ones", R"("Input Dims":[])"},
+        {"aten::mm, op_id = 7", "aten::mm", ""},
+        // Nothing becomes JSON that might break it.
+        {"open, op_id = 7, sizes = [[2, 3]", "open", ""},
+        {"quoted, op_id = 7, sizes = [\"]", "quoted", ""},
+        {"deep, op_id = 7, sizes = [[[2]]]", "deep", ""},
+        {"comma, op_id = 7, sizes = [[2], ]", "comma", ""},
+    };
+    const auto session = start();
+    for (const auto& one : operators) {
+        torch.push(one.told);
+        CHECK(torch.pop() == 0);
+    }
+    const trace::Trace trace = stop(session);
+    for (const auto& one : operators) CHECK(args(trace, one.name) == one.args);
+}
+
 TEST(ranges_of_others_that_look_like_operators_keep_their_names) {
     const FakeTorch torch;
     const auto session = start();
