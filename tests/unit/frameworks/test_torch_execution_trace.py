@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agents import wait_until
 from tests.execution_traces import Graph, attributes, loaded, same_nodes
 from tests.torch_programs import convolution_step, transformer_step
 
@@ -393,6 +394,8 @@ def test_a_dropped_observer_finishes_its_file(tmp_path: Path) -> None:
     torch.ones(1)
     del observer
     gc.collect()
+    # Whoever writes it also finishes it, and that is another thread: what drops an observer waits for nothing.
+    wait_until((tmp_path / "graph.json").exists)
     assert "aten::ones" in Graph(loaded(tmp_path / "graph.json")).names()
 
 
