@@ -98,11 +98,18 @@ def all_kinds_of_values() -> None:
         torch.ones(1).item()
 
 
+def kernels_called_on_a_stack() -> None:
+    """There, the values of callers lie below those of a kernel."""
+    torch.func.grad(lambda x: (x * x).sum())(torch.ones(3))
+    torch.func.jacrev(torch.sin)(torch.ones(3))
+
+
 PROGRAMS: dict[str, Callable[[], Callable[[], None]]] = {
     "convolution": lambda: training(convolution_step),
     "transformer": lambda: training(transformer_step),
     "threads": lambda: threads_at_once,
     "values": lambda: all_kinds_of_values,
+    "stack": lambda: kernels_called_on_a_stack,
 }
 
 
