@@ -243,6 +243,30 @@ def test_torchs_own_profiler_outlives_ours_and_is_still_seen() -> None:
     assert not torch.autograd.profiler._is_profiler_enabled
 
 
+def test_what_another_tool_put_over_the_flag_is_asked_by_the_next_session_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    profiler = torch.autograd.profiler
+    seen: list[bool] = []
+    with kg.profile():
+        below = profiler._set_is_profiler_enabled
+        monkeypatch.setattr(
+            profiler, "_set_is_profiler_enabled", lambda enable: seen.append(enable) or below(enable)
+        )
+    with kg.profile():
+        with torch.profiler.profile():
+            pass
+        assert profiler._is_profiler_enabled
+    assert not profiler._is_profiler_enabled
+    assert seen == [True, True]
+    with torch.profiler.profile():
+        assert profiler._is_profiler_enabled
+    assert not profiler._is_profiler_enabled
+    monkeypatch.undo()
+    # Torch's own, which the first session had found.
+    profiler._set_is_profiler_enabled = below.torchs
+
+
 def test_torchs_own_profiler_in_another_thread_is_told_from_ours() -> None:
     """Two cannot have CUPTI; that we profile torch ourselves is no reason to stand back."""
     begun, may_end = threading.Event(), threading.Event()
