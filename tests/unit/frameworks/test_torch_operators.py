@@ -20,6 +20,7 @@ import pytest
 from tests.torch_programs import Seen, convolution_step, is_counted_by_us, operators_of, transformer_step
 
 import kinetograph as kg
+import kinetograph.frameworks.torch.operators
 from kinetograph.session import cuda
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -209,6 +210,24 @@ def test_sessions_get_what_they_asked_for_and_no_more() -> None:
     products = [event for event in curious.events() if event.name == "aten::mm"]
     assert [event.shapes for event in products] == [[[3, 3], [3, 3]]] * 3
     assert [event.flops for event in products] == [2 * 3**3] * 3
+
+
+def test_what_another_session_watches_has_shapes_from_the_beginning_of_one_that_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Operators run on while a session begins."""
+    use = kinetograph.frameworks.torch.operators.OperatorUse
+    start = use.start
+
+    def busy_start(self: Any) -> None:
+        torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+        start(self)
+
+    with kg.profile():
+        monkeypatch.setattr(use, "start", busy_start)
+        with kg.profile(record_shapes=True) as curious:
+            torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+    assert [event.shapes for event in curious.events() if event.name == "aten::mm"] == [[[3, 3], [3, 3]]]
 
 
 def test_after_the_last_session_torch_is_not_watched() -> None:
