@@ -485,6 +485,28 @@ TEST(operators_of_torch_have_the_sizes_of_their_inputs_where_torch_tells_them) {
     for (const auto& one : operators) CHECK(args(trace, one.name) == one.args);
 }
 
+TEST(operators_that_the_observer_tells_of_do_not_come_twice) {
+    const FakeTorch torch;
+    void* library = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_NOW);
+    const auto leave =
+        reinterpret_cast<void (*)(int)>(dlsym(library, "kinetograph_leave_operators_to_observer"));
+    const auto session = start();
+    torch.push("before, op_id = 1");
+    leave(1);
+    CHECK(torch.push("meanwhile, op_id = 2") == 1);
+    nvtxRangePushA("of the program");
+    nvtxRangePop();
+    CHECK(torch.pop() == 1);
+    leave(0);
+    CHECK(torch.pop() == 0);
+    torch.push("after, op_id = 3");
+    torch.pop();
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 3);
+    for (const char* name : {"before", "after"}) CHECK(category(trace, name) == "cpu_op");
+    CHECK(category(trace, "of the program") == "user_annotation");
+}
+
 TEST(ranges_of_others_that_look_like_operators_keep_their_names) {
     const FakeTorch torch;
     const auto session = start();

@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 
@@ -21,6 +22,7 @@ from tests.torch_programs import Seen, convolution_step, is_counted_by_us, opera
 
 import kinetograph as kg
 import kinetograph.frameworks.torch.operators
+from kinetograph import injection
 from kinetograph.session import cuda
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -228,6 +230,25 @@ def test_what_another_session_watches_has_shapes_from_the_beginning_of_one_that_
         with kg.profile(record_shapes=True) as curious:
             torch.mm(torch.ones(3, 3), torch.ones(3, 3))
     assert [event.shapes for event in curious.events() if event.name == "aten::mm"] == [[[3, 3], [3, 3]]]
+
+
+def test_operators_that_torch_sends_by_nvtx_are_left_to_the_observer_while_it_watches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What that does to them is a native test, for a torch without CUDA sends none."""
+    with kg.profile():  # loads the observer
+        pass
+    told: list[int] = []
+    library = SimpleNamespace(kinetograph_leave_operators_to_observer=told.append)
+    with monkeypatch.context() as patched:
+        patched.setenv(injection.NVTX.variable, injection.library())
+        patched.setattr("ctypes.CDLL", lambda _path: library)
+        with kg.profile():
+            assert told == [1]
+        assert told == [1, 0]
+    with kg.profile():
+        pass
+    assert told == [1, 0]
 
 
 def test_after_the_last_session_torch_is_not_watched() -> None:
