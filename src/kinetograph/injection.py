@@ -141,7 +141,7 @@ def is_client(interface: Interface, name: str) -> bool:
 
 
 def leave_operators_to_observer(leave: bool) -> None:
-    """While the observer for torch tells of operators, those that torch sends by NVTX are not recorded too."""
+    """Whether operators that torch sends by NVTX are not recorded: the observer tells of them, too."""
     if is_installed(NVTX):
         import ctypes
 

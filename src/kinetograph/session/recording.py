@@ -121,7 +121,7 @@ class Session:
         operators = _operators(config, chosen)
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
         try:
-            # What is watched for another session already is seen from the beginning with all that is asked for.
+            # Operators that another session watches already come with all that is asked for from the first.
             operators.start()
             number = start_native(config.recording, directory, all_threads, starts_paused)
         except BaseException:

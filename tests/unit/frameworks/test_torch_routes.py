@@ -169,9 +169,14 @@ def test_a_thread_that_ends_in_the_middle_of_a_session_leaves_nothing_behind(
     assert not profiler._is_profiler_enabled
     assert profiler._enable_profiler is begins
     left.release()
+
+    def start_and_release() -> None:
+        use = EmittedOperators(fake, because="there is no compiler")
+        use.start()
+        use.release()
+
     for _ in range(10):
         fake.states.clear()
-        use = EmittedOperators(fake, because="there is no compiler")
-        if in_a_thread(lambda: (use.start(), use.release())) == first:
+        if in_a_thread(start_and_release) == first:
             break
     assert fake.states == ["nvtx state", "off"]

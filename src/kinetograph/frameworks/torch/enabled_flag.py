@@ -70,12 +70,12 @@ def _give_back(profiler: Any) -> None:
     """What somebody else has put over ours goes on to call it."""
     global _setter
     profiler._is_profiler_enabled = _torchs_wish
-    if _setter is None:
+    ours, _setter = _setter, None
+    if ours is None:
         return
-    _setter.is_on = False
-    if getattr(profiler, _SETTER, None) is _setter:
-        setattr(profiler, _SETTER, _setter.torchs)
-    _setter = None
+    ours.is_on = False
+    if getattr(profiler, _SETTER, None) is ours:
+        setattr(profiler, _SETTER, ours.torchs)
 
 
 hold_across_forks(_lock)

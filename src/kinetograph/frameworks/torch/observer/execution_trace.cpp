@@ -154,8 +154,8 @@ void append(Place& place, const std::shared_ptr<ThreadLog>& log, const std::stri
         hand_over(place, log);
 }
 
-// Of values that may be a stack, as a kernel is called by TorchScript or functorch: below its own lie those of
-// its callers.
+// Of values that may be a stack, as a kernel is called by TorchScript or functorch: below its own lie those
+// of its callers.
 Values last(Values values, size_t count) {
     return values.slice(values.size() - std::min(count, values.size()));
 }
