@@ -74,7 +74,7 @@ def _give_back(profiler: Any) -> None:
     if ours is None:
         return
     ours.is_on = False
-    if getattr(profiler, _SETTER, None) is ours:
+    if vars(profiler).get(_SETTER) is ours:
         setattr(profiler, _SETTER, ours.torchs)
 
 
