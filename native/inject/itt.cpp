@@ -16,6 +16,7 @@
 #include "inject/events.h"
 #include "inject/itt_counters.h"
 #include "inject/itt_names.h"
+#include "inject/itt_pause.h"
 #include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/nested_ranges.h"
@@ -29,8 +30,6 @@ namespace kinetograph::inject {
 namespace {
 
 using itt::Id;
-
-std::atomic<bool> is_paused{false};
 
 bool is_wanted() {
     return is_listening() && !is_paused.load(std::memory_order_relaxed);
@@ -257,7 +256,7 @@ IttCounter* create_counter_in(const itt::Domain* domain, const char* name, itt::
 }
 
 void set_counter_value(IttCounter* counter, void* value) noexcept {
-    if (!is_paused.load(std::memory_order_relaxed)) set_counter(counter, value);
+    set_counter(counter, value);
 }
 void count_named(const itt::Domain* domain, const itt::String* name, int64_t more) noexcept try {
     add_to_counter(domain, name, more);

@@ -10,6 +10,7 @@
 
 #include "base/json_members.h"
 #include "inject/itt_names.h"
+#include "inject/itt_pause.h"
 #include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/record_table.h"
@@ -26,8 +27,9 @@ public:
     void set(const void* value);
 
 private:
+    // It goes on to count in a pause, or it would be wrong after it.
     void record(double value) const {
-        if (is_listening() && !name_.domain().is_ours())
+        if (is_listening() && !is_paused.load(std::memory_order_relaxed) && !name_.domain().is_ours())
             recorder->annotation_counter(name_.id(), recorder->ticks(), value);
     }
 

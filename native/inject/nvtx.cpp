@@ -2,6 +2,7 @@
 // NVTX_INJECTION64_PATH names us, and hands over a table of its functions to be filled.
 //
 // Handlers run in whatever thread annotates, without the GIL, and let no exception out.
+#include <atomic>
 #include <cstdio>
 #include <string>
 
@@ -211,12 +212,25 @@ void fill_core(NvtxFunctionTable table, unsigned size) {
     put(NVTX_CBID_CORE_NameOsThreadW, +[](uint32_t tid, const wchar_t* name) { name_os_thread(tid, name); });
 }
 
+// The observer for torch tells of the same operators, and of more than their names.
+std::atomic<bool> has_observer{false};
+
+int push_operator(const char* text) noexcept try {
+    const bool is_told = has_observer.load(std::memory_order_relaxed);
+    if (is_told || !is_wanted(torch_domain)) return push_unrecorded(torch_domain);
+    const ToldOperator told = operator_in(text_of(text));
+    const int level = push_range(torch_domain, text_id(torch_domain, told.name));
+    if (!told.sizes.empty())
+        describe_range(torch_domain, base::JsonMembers().add_json("Input Dims", told.sizes).text());
+    return level;
+} catch (...) {
+    return -1;
+}
+
 // In place of those that take whatever has no domain.
 void fill_torch(NvtxFunctionTable table, unsigned size) {
     const auto put = [&](unsigned id, auto* handler) { set(table, size, id, handler); };
-    put(
-        NVTX_CBID_CORE_RangePushA,
-        +[](const char* text) { return push_in(torch_domain, operator_name(text_of(text))); });
+    put(NVTX_CBID_CORE_RangePushA, +push_operator);
     put(NVTX_CBID_CORE_RangePop, +[] { return pop_in(torch_domain); });
 }
 
@@ -258,6 +272,11 @@ void fill_domains(NvtxFunctionTable table, unsigned size) {
 }  // namespace
 
 }  // namespace kinetograph::inject
+
+// While there is one, no operator comes twice.
+extern "C" __attribute__((visibility("default"))) void kinetograph_leave_operators_to_observer(int leave) {
+    kinetograph::inject::has_observer.store(leave != 0, std::memory_order_relaxed);
+}
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t get_export_table) {

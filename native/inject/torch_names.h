@@ -9,7 +9,12 @@ namespace kinetograph::inject {
 // library of torch.
 inline constexpr std::string_view library_of_torch = "libtorch_cuda.so";
 
-// Without the numbers, which are others each time. A text that has none is left as it is.
-std::string_view operator_name(std::string_view told);
+struct ToldOperator {
+    std::string_view name;   // without the numbers, which are others each time
+    std::string_view sizes;  // of its inputs, a list of lists as JSON has it; "" where torch was not asked
+};
+
+// A text that has no numbers is a name as it is.
+ToldOperator operator_in(std::string_view told);
 
 }  // namespace kinetograph::inject

@@ -22,6 +22,7 @@ __all__ = [
     "install",
     "is_client",
     "is_installed",
+    "leave_operators_to_observer",
     "library",
     "missed",
     "owner",
@@ -137,6 +138,14 @@ def _nccl_rests() -> bool:
 def is_client(interface: Interface, name: str) -> bool:
     """Whether a library of that name annotates through us; one that asked too early does not."""
     return is_installed(interface) and _has_come(name)
+
+
+def leave_operators_to_observer(leave: bool) -> None:
+    """Whether operators that torch sends by NVTX are not recorded: the observer tells of them, too."""
+    if is_installed(NVTX):
+        import ctypes
+
+        ctypes.CDLL(library()).kinetograph_leave_operators_to_observer(int(leave))
 
 
 def _has_come(name: str) -> bool:

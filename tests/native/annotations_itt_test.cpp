@@ -217,6 +217,19 @@ TEST(counters_are_set_and_counted) {
           trace.args_of(2) == "\"value\":-2" && trace.args_of(3) == "\"value\":5");
 }
 
+TEST(counters_tell_nothing_in_a_pause_and_have_counted_after_it) {
+    void* counter = itt_calls.counter("paused", "counting", itt::Number::s32);
+    const auto session = start();
+    itt_calls.pause();
+    int32_t value = 7;
+    itt_calls.set(counter, &value);
+    itt_calls.increase(counter);
+    itt_calls.resume();
+    itt_calls.increase(counter);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && trace.args_of(0) == "\"value\":9");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {

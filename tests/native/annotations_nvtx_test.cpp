@@ -461,6 +461,52 @@ TEST(operators_of_torch_are_named_without_their_numbers) {
     for (const auto& one : operators) CHECK(category(trace, one.name) == "cpu_op");
 }
 
+TEST(operators_of_torch_have_the_sizes_of_their_inputs_where_torch_tells_them) {
+    const FakeTorch torch;
+    const struct {
+        const char *told, *name, *args;
+    } operators[] = {
+        {"aten::add, seq = 4, op_id = 9, sizes = [[2, 3], [], [12]], input_op_ids = [(7,0)]", "aten::add",
+         R"("Input Dims":[[2,3],[],[12]])"},
+        {"aten::ones, op_id = 1, sizes = []", "aten::ones", R"("Input Dims":[])"},
+        {"aten::mm, op_id = 7", "aten::mm", ""},
+        // Nothing becomes JSON that might break it.
+        {"open, op_id = 7, sizes = [[2, 3]", "open", ""},
+        {"quoted, op_id = 7, sizes = [\"]", "quoted", ""},
+        {"deep, op_id = 7, sizes = [[[2]]]", "deep", ""},
+        {"comma, op_id = 7, sizes = [[2], ]", "comma", ""},
+    };
+    const auto session = start();
+    for (const auto& one : operators) {
+        torch.push(one.told);
+        CHECK(torch.pop() == 0);
+    }
+    const trace::Trace trace = stop(session);
+    for (const auto& one : operators) CHECK(args(trace, one.name) == one.args);
+}
+
+TEST(operators_that_the_observer_tells_of_do_not_come_twice) {
+    const FakeTorch torch;
+    void* library = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_NOW);
+    const auto leave =
+        reinterpret_cast<void (*)(int)>(dlsym(library, "kinetograph_leave_operators_to_observer"));
+    const auto session = start();
+    torch.push("before, op_id = 1");
+    leave(1);
+    CHECK(torch.push("meanwhile, op_id = 2") == 1);
+    nvtxRangePushA("of the program");
+    nvtxRangePop();
+    CHECK(torch.pop() == 1);
+    leave(0);
+    CHECK(torch.pop() == 0);
+    torch.push("after, op_id = 3");
+    torch.pop();
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 3);
+    for (const char* name : {"before", "after"}) CHECK(category(trace, name) == "cpu_op");
+    CHECK(category(trace, "of the program") == "user_annotation");
+}
+
 TEST(ranges_of_others_that_look_like_operators_keep_their_names) {
     const FakeTorch torch;
     const auto session = start();

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kinetograph import injection
+from kinetograph.errors import NotAvailable
 from kinetograph.session.cuda_library import (
     COUNTER_PERMISSION,
     PATH_VARIABLE,
@@ -159,7 +160,12 @@ def _torch() -> Feature:
         return Feature("torch", False, "not installed", "pip install 'kinetograph[torch]'")
     from kinetograph.frameworks.torch.build import cached_observers, found_compiler
 
-    if cached_observers(version):
+    try:
+        is_built = bool(cached_observers(version))
+    except NotAvailable as error:
+        why = str(error).partition("\n")[0]
+        return Feature("torch", False, f"torch {version}, but {why}", error.hint or "")
+    if is_built:
         return Feature("torch", True, f"torch {version}: operators, shapes, FLOPs")
     if found_compiler() is not None:
         later = "the first session, or `kinetograph build torch`, builds its observer"

@@ -121,12 +121,16 @@ class Session:
         operators = _operators(config, chosen)
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
         try:
+            # Operators that another session watches already come with all that is asked for from the first.
+            operators.start()
             number = start_native(config.recording, directory, all_threads, starts_paused)
         except BaseException:
+            operators.release()
             if cuda is not None:
                 cuda.release()
             raise
         session = cls(number, config, chosen, mask, post_process, exit_path)
+        session._operators = operators
         session._cuda = cuda
         session._inside = session._inside_kernels()
         if cuda is not None and not starts_paused:
@@ -135,7 +139,6 @@ class Session:
         session.has_begun = not starts_paused
         session._count_shapes(1)
         exits.watch(session)
-        session._record_operators(operators)
         # Last, so that the calls that starting takes are not among those that are recorded.
         session._record_calls()
         return session
@@ -291,14 +294,6 @@ class Session:
     def _require_running(self) -> None:
         if not self.is_running:
             raise StateError("this session has been stopped already", hint="start a new one")
-
-    def _record_operators(self, operators: Operators) -> None:
-        self._operators = operators
-        try:
-            operators.start()
-        except BaseException:
-            self.discard()
-            raise
 
     def _record_calls(self) -> None:
         calls = self._config.wanted_calls

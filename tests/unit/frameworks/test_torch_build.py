@@ -131,6 +131,32 @@ def test_without_a_compiler_it_says_what_was_tried(cache: Path, monkeypatch: pyt
         build.built_library(torch)
 
 
+def test_a_compiler_that_cannot_be_read_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", '"g++')
+    with pytest.raises(kg.NotAvailable, match='tried "g'):
+        build.built_library(torch)
+    (row,) = (row for row in kg.features() if row.name == "torch")
+    assert not row.is_available
+    assert "no C++ compiler" in row.detail
+
+
+def test_a_user_without_a_home_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under any number."""
+
+    def unknown(_number: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(kg.NotAvailable, match=r"(?s)no home folder.*hint: XDG_CACHE_HOME"):
+        build.built_library(torch)
+    (row,) = (row for row in kg.features() if row.name == "torch")
+    assert not row.is_available
+    assert "no home folder" in row.detail
+    assert "XDG_CACHE_HOME" in row.hint
+
+
 def test_what_the_compiler_said_last_is_told(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

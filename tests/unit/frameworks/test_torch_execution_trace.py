@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agents import wait_until
 from tests.execution_traces import Graph, attributes, loaded, same_nodes
 from tests.torch_programs import convolution_step, transformer_step
 
@@ -97,11 +98,18 @@ def all_kinds_of_values() -> None:
         torch.ones(1).item()
 
 
+def kernels_called_on_a_stack() -> None:
+    """There, the values of callers lie below those of a kernel."""
+    torch.func.grad(lambda x: (x * x).sum())(torch.ones(3))
+    torch.func.jacrev(torch.sin)(torch.ones(3))
+
+
 PROGRAMS: dict[str, Callable[[], Callable[[], None]]] = {
     "convolution": lambda: training(convolution_step),
     "transformer": lambda: training(transformer_step),
     "threads": lambda: threads_at_once,
     "values": lambda: all_kinds_of_values,
+    "stack": lambda: kernels_called_on_a_stack,
 }
 
 
@@ -304,6 +312,20 @@ def test_names_that_torch_cannot_write_are_escaped(tmp_path: Path) -> None:
     assert name in traced(run, tmp_path / "graph.json").names()
 
 
+def test_a_name_that_is_no_text_spoils_no_file(tmp_path: Path) -> None:
+    """Torch takes bytes as well."""
+    odd = b"\xff, \xc3(, \xed\xa0\x80, \xf4\x90\x80\x80, \xc0\xaf and \xe2\x82"
+    whole = "\u00e9 \u20ac \U0001f600 \U0010ffff"
+
+    def run() -> None:
+        with torch.profiler.record_function(odd), torch.profiler.record_function(whole):
+            pass
+
+    names = [name.replace("\ufffd", "") for name in traced(run, tmp_path / "graph.json").names()]
+    assert whole in names
+    assert odd.decode(errors="ignore") in names
+
+
 def test_strange_tensors_are_nodes_with_what_they_tell(tmp_path: Path) -> None:
     """Torch loses these, and hangs what follows on a node that is not there."""
 
@@ -393,6 +415,8 @@ def test_a_dropped_observer_finishes_its_file(tmp_path: Path) -> None:
     torch.ones(1)
     del observer
     gc.collect()
+    # Whoever writes it also finishes it, in a thread of its own: what drops an observer waits for nothing.
+    wait_until((tmp_path / "graph.json").exists)
     assert "aten::ones" in Graph(loaded(tmp_path / "graph.json")).names()
 
 

@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 
@@ -20,6 +21,8 @@ import pytest
 from tests.torch_programs import Seen, convolution_step, is_counted_by_us, operators_of, transformer_step
 
 import kinetograph as kg
+import kinetograph.frameworks.torch.operators
+from kinetograph import injection
 from kinetograph.session import cuda
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -211,6 +214,43 @@ def test_sessions_get_what_they_asked_for_and_no_more() -> None:
     assert [event.flops for event in products] == [2 * 3**3] * 3
 
 
+def test_what_another_session_watches_has_shapes_from_the_beginning_of_one_that_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Operators run on while a session begins."""
+    use = kinetograph.frameworks.torch.operators.OperatorUse
+    start = use.start
+
+    def busy_start(self: Any) -> None:
+        torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+        start(self)
+
+    with kg.profile():
+        monkeypatch.setattr(use, "start", busy_start)
+        with kg.profile(record_shapes=True) as curious:
+            torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+    assert [event.shapes for event in curious.events() if event.name == "aten::mm"] == [[[3, 3], [3, 3]]]
+
+
+def test_operators_that_torch_sends_by_nvtx_are_left_to_the_observer_while_it_watches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What that does to them is a native test, for a torch without CUDA sends none."""
+    with kg.profile():  # loads the observer
+        pass
+    told: list[int] = []
+    library = SimpleNamespace(kinetograph_leave_operators_to_observer=told.append)
+    with monkeypatch.context() as patched:
+        patched.setenv(injection.NVTX.variable, injection.library())
+        patched.setattr("ctypes.CDLL", lambda _path: library)
+        with kg.profile():
+            assert told == [1]
+        assert told == [1, 0]
+    with kg.profile():
+        pass
+    assert told == [1, 0]
+
+
 def test_after_the_last_session_torch_is_not_watched() -> None:
     assert not torch.autograd.profiler._is_profiler_enabled
     with kg.profile():
@@ -241,6 +281,30 @@ def test_torchs_own_profiler_outlives_ours_and_is_still_seen() -> None:
         theirs.stop()
         assert torch.autograd.profiler._is_profiler_enabled
     assert not torch.autograd.profiler._is_profiler_enabled
+
+
+def test_what_another_tool_put_over_the_flag_is_asked_by_the_next_session_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    profiler = torch.autograd.profiler
+    seen: list[bool] = []
+    with kg.profile():
+        below = profiler._set_is_profiler_enabled
+        monkeypatch.setattr(
+            profiler, "_set_is_profiler_enabled", lambda enable: seen.append(enable) or below(enable)
+        )
+    with kg.profile():
+        with torch.profiler.profile():
+            pass
+        assert profiler._is_profiler_enabled
+    assert not profiler._is_profiler_enabled
+    assert seen == [True, True]
+    with torch.profiler.profile():
+        assert profiler._is_profiler_enabled
+    assert not profiler._is_profiler_enabled
+    monkeypatch.undo()
+    # Torch's own, which the first session had found.
+    profiler._set_is_profiler_enabled = below.torchs
 
 
 def test_torchs_own_profiler_in_another_thread_is_told_from_ours() -> None:

@@ -187,5 +187,14 @@ def test_what_another_tool_put_over_a_range_stays() -> None:
         with torch.profiler.record_function("block"):
             pass
         assert seen == ["block"]
+        with without_operators() as profile, torch.profiler.record_function("not patched"):
+            pass
+        assert names(profile) == []
+        kg.patch_torch()
+        with without_operators() as profile, torch.profiler.record_function("patched again"):
+            pass
+        assert names(profile) == ["patched again"]
+        assert not {"unbalanced", "unfinished"} & {note.kind for note in profile.trace.notes}
     finally:
+        kg.unpatch_torch()
         ranges.__enter__ = torchs

@@ -6,7 +6,8 @@ The torch here is a fake, for one with CUDA is not to be had everywhere. A real 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from kinetograph import injection
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
+from kinetograph.frameworks.torch.emitted import EmittedOperators  # noqa: E402
 from kinetograph.frameworks.torch.routes import route_of  # noqa: E402
 
 
@@ -36,6 +38,8 @@ class FakeTorch:
             profiler=SimpleNamespace(
                 ProfilerState=SimpleNamespace(NVTX="nvtx state", ITT="itt state"),
                 ProfilerConfig=lambda state, *others: state,
+                _is_profiler_enabled=False,
+                _enable_profiler=lambda *args: None,
             )
         )
         self._C = SimpleNamespace(
@@ -73,11 +77,15 @@ def is_ours(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def chosen(fake: FakeTorch, monkeypatch: pytest.MonkeyPatch) -> str:
+def let_come(fake: FakeTorch, monkeypatch: pytest.MonkeyPatch) -> None:
     def is_client(interface: injection.Interface, name: str) -> bool:
         return injection.is_installed(interface) and name in fake.clients
 
     monkeypatch.setattr(injection, "is_client", is_client)
+
+
+def chosen(fake: FakeTorch, monkeypatch: pytest.MonkeyPatch) -> str:
+    let_come(fake, monkeypatch)
     return route_of(fake)
 
 
@@ -136,3 +144,39 @@ def test_torchs_own_profiler_is_not_disturbed_to_find_out(is_ours: pytest.Monkey
     fake.begin_own_profiler()
     assert "torch's own profiler runs in this thread" in refusal(fake, is_ours)
     assert fake.states == []
+
+
+def in_a_thread(work: Callable[[], None]) -> int:
+    """The number of it, which the next one may have, too."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert thread.ident is not None
+    return thread.ident
+
+
+def test_a_thread_that_ends_in_the_middle_of_a_session_leaves_nothing_behind(
+    is_ours: pytest.MonkeyPatch,
+) -> None:
+    fake = FakeTorch(cuda="13.0")
+    let_come(fake, is_ours)
+    profiler = fake.autograd.profiler
+    begins = profiler._enable_profiler
+    left = EmittedOperators(fake, because="there is no compiler")
+    fake.states.clear()
+    first = in_a_thread(left.start)
+    assert fake.states == ["nvtx state"]
+    assert not profiler._is_profiler_enabled
+    assert profiler._enable_profiler is begins
+    left.release()
+
+    def start_and_release() -> None:
+        use = EmittedOperators(fake, because="there is no compiler")
+        use.start()
+        use.release()
+
+    for _ in range(10):
+        fake.states.clear()
+        if in_a_thread(start_and_release) == first:
+            break
+    assert fake.states == ["nvtx state", "off"]

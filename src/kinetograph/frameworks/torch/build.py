@@ -24,6 +24,7 @@ __all__ = ["built_library", "cached_observers", "found_compiler", "is_built"]
 _SOURCES = Path(__file__).parent / "observer"
 _HEADERS = Path(_native.__file__).parent / "include"
 _FLAGS = ("-O2", "-std=c++20", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+_PLACE = "XDG_CACHE_HOME names a folder for it"
 _LAST_LINES = 12
 _SECONDS = 900
 _TOLD_EVERY_SECONDS = 1.0
@@ -47,7 +48,7 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
     except OSError as error:
         raise NotAvailable(
             f"the observer for torch cannot be kept in {target.parent}: {error.strerror or error}",
-            hint="XDG_CACHE_HOME names a folder for it",
+            hint=_PLACE,
         ) from error
     return target
 
@@ -75,8 +76,10 @@ def cached_observers(version: str) -> list[Path]:
 
 def _cache_folder() -> Path:
     named = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(named) if os.path.isabs(named) else Path("~/.cache").expanduser()
-    return root / "kinetograph" / "torch"
+    root = named if os.path.isabs(named) else os.path.expanduser("~/.cache")
+    if not os.path.isabs(root):
+        raise NotAvailable("the observer for torch cannot be kept: this user has no home folder", hint=_PLACE)
+    return Path(root) / "kinetograph" / "torch"
 
 
 def _target(torch: Any) -> Path:
@@ -200,7 +203,10 @@ def _seal(library: Path) -> None:
 
 def found_compiler() -> list[str] | None:
     """As CXX has it, or the first that is there."""
-    named = shlex.split(os.environ.get("CXX", ""))
+    try:
+        named = shlex.split(os.environ.get("CXX", ""))
+    except ValueError:  # a quote that does not end
+        return None
     candidates = [named] if named else [["c++"], ["g++"], ["clang++"]]
     return next((command for command in candidates if shutil.which(command[0])), None)
 

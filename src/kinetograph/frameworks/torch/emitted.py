@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -24,13 +24,28 @@ __all__ = ["EmittedOperators", "is_emitting"]
 _BEGINNINGS = ("_prepare_profiler", "_enable_profiler")
 
 _lock = threading.RLock()
-# Sessions by the thread that started them.
-_sessions: Counter[int] = Counter()
-# Threads in which torch emits because of us; each can only be switched off by itself.
-_emitting: set[int] = set()
-# Those in which torch's own profiler has taken our place since their last session began.
-_interrupted: set[int] = set()
 _torchs_own: dict[str, Callable[..., Any]] = {}
+
+
+class _Thread:
+    """One that has sessions. It is gone when the thread is, whose number the next one may have."""
+
+    def __init__(self, torch: Any) -> None:
+        self.sessions: weakref.WeakSet[EmittedOperators] = weakref.WeakSet()
+        # It may end without having switched it off.
+        weakref.finalize(self, _settle, torch).atexit = False
+
+
+_here = threading.local()
+# Threads in which torch emits because of us; each can only be switched off by itself.
+_emitting: weakref.WeakSet[_Thread] = weakref.WeakSet()
+
+
+def _this_thread(torch: Any) -> _Thread:
+    if not hasattr(_here, "thread"):
+        _here.thread = _Thread(torch)
+    found: _Thread = _here.thread
+    return found
 
 
 class EmittedOperators:
@@ -45,19 +60,17 @@ class EmittedOperators:
         self._route = route_of(torch)
         self._torch = torch
         self._because = because
-        self._thread = 0
         self._is_on = False
         self._process = os.getpid()
+        # Torch's own profiler has taken our place since it began.
+        self._is_interrupted = False
 
     def start(self) -> None:
         with _lock:
             self._process = os.getpid()
-            self._thread = threading.get_ident()
-            _sessions[self._thread] += 1
             self._is_on = True
-            _interrupted.discard(self._thread)
-            if not _begin(self._torch, self._route):
-                _interrupted.add(self._thread)
+            _this_thread(self._torch).sessions.add(self)
+            self._is_interrupted = not _begin(self._torch, self._route)
 
     def release(self) -> None:
         """From any thread; does nothing where it was not started, or in a forked child."""
@@ -65,8 +78,7 @@ class EmittedOperators:
             if not self._is_on or self._process != os.getpid():
                 return
             self._is_on = False
-            _sessions[self._thread] -= 1
-            if _sessions[threading.get_ident()] <= 0:
+            if not any(session._is_on for session in _this_thread(self._torch).sessions):
                 _end(self._torch)
 
     def notes(self) -> Iterator[str]:
@@ -76,23 +88,24 @@ class EmittedOperators:
             "sequence numbers and all threads install a C++ compiler, or run `kinetograph build torch` where "
             "there is one"
         )
-        if self._thread in _interrupted:
+        if self._is_interrupted:
             yield "there are none from when torch's own profiler began in that thread: it bears no other"
 
 
 def is_emitting() -> bool:
     """Whether torch itself sends us the ranges of the calling thread."""
-    return threading.get_ident() in _emitting
+    return getattr(_here, "thread", None) in _emitting
 
 
 def _begin(torch: Any, route: str) -> bool:
     """In the calling thread; False where torch's own profiler is at work there."""
-    if threading.get_ident() in _emitting:
+    thread = _this_thread(torch)
+    if thread in _emitting:
         return True
     if torch._C._autograd._profiler_enabled():
         return False
     enable(torch, route)
-    _emitting.add(threading.get_ident())
+    _emitting.add(thread)
     want_flag(torch, "emitted", wanted=True)
     _stand_aside_when_asked(torch)
     return True
@@ -100,13 +113,18 @@ def _begin(torch: Any, route: str) -> bool:
 
 def _end(torch: Any) -> None:
     """In the calling thread, if it is on there."""
-    if threading.get_ident() not in _emitting:
+    if not is_emitting():
         return
-    _emitting.discard(threading.get_ident())
+    _emitting.discard(_this_thread(torch))
     torch._C._autograd._disable_profiler()
-    want_flag(torch, "emitted", wanted=bool(_emitting))
-    if not _emitting:
-        while _torchs_own:
+    _settle(torch)
+
+
+def _settle(torch: Any) -> None:
+    """Torch is as it was once it emits in no thread."""
+    with _lock:
+        want_flag(torch, "emitted", wanted=bool(_emitting))
+        while _torchs_own and not _emitting:
             name, function = _torchs_own.popitem()
             setattr(torch.autograd.profiler, name, function)
 
@@ -118,8 +136,9 @@ def _stand_aside_when_asked(torch: Any) -> None:
     def standing_aside(function: Callable[..., Any]) -> Callable[..., Any]:
         def begin(*args: Any, **options: Any) -> Any:
             with _lock:
-                if threading.get_ident() in _emitting:
-                    _interrupted.add(threading.get_ident())
+                if is_emitting():
+                    for session in _this_thread(torch).sessions:
+                        session._is_interrupted |= session._is_on
                 _end(torch)
             return function(*args, **options)
 
@@ -133,15 +152,16 @@ def _stand_aside_when_asked(torch: Any) -> None:
 
 def _leave_parent() -> None:
     """In a forked child, which has no session of its parent's, nor its other threads."""
-    _sessions.clear()
+    if hasattr(_here, "thread"):
+        _here.thread.sessions.clear()
     if not _emitting:
         return
     import torch
 
-    _emitting.intersection_update({threading.get_ident()})
+    _emitting.intersection_update({_this_thread(torch)})
     with suppress(Exception):
         _end(torch)
-        want_flag(torch, "emitted", wanted=False)
+        _settle(torch)
 
 
 hold_across_forks(_lock, _leave_parent)

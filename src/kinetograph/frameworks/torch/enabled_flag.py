@@ -20,7 +20,7 @@ _lock = threading.RLock()
 _wanting: set[Hashable] = set()
 # What torch itself would have the flag be, while ours is in its place.
 _torchs_wish = False
-_torchs_setter: Any = None
+_setter: _Setter | None = None
 
 
 def want_flag(torch: Any, who: Hashable, *, wanted: bool) -> None:
@@ -41,27 +41,41 @@ def is_profiled_by_torch(profiler: Any) -> bool:
         return _torchs_wish if _wanting else bool(getattr(profiler, "_is_profiler_enabled", False))
 
 
+class _Setter:
+    """Ours, over that of torch. A new one each time: what somebody has put over the last may be below it."""
+
+    def __init__(self, torchs: Any) -> None:
+        self.torchs = torchs
+        self.is_on = True
+
+    def __call__(self, enable: bool) -> None:
+        global _torchs_wish
+        with _lock:
+            if self.is_on:
+                _torchs_wish = enable
+            self.torchs(enable or (self.is_on and bool(_wanting)))
+
+
 def _take(profiler: Any) -> None:
-    global _torchs_wish, _torchs_setter
+    global _torchs_wish, _setter
     _torchs_wish = bool(profiler._is_profiler_enabled)
-    _torchs_setter = getattr(profiler, _SETTER, None)
     profiler._is_profiler_enabled = True
-    if _torchs_setter is not None:
-        setattr(profiler, _SETTER, _set_with_our_wish)
+    torchs = getattr(profiler, _SETTER, None)
+    if torchs is not None:
+        _setter = _Setter(torchs)
+        setattr(profiler, _SETTER, _setter)
 
 
 def _give_back(profiler: Any) -> None:
     """What somebody else has put over ours goes on to call it."""
+    global _setter
     profiler._is_profiler_enabled = _torchs_wish
-    if getattr(profiler, _SETTER, None) is _set_with_our_wish:
-        setattr(profiler, _SETTER, _torchs_setter)
-
-
-def _set_with_our_wish(enable: bool) -> None:
-    global _torchs_wish
-    with _lock:
-        _torchs_wish = enable
-        _torchs_setter(enable or bool(_wanting))
+    ours, _setter = _setter, None
+    if ours is None:
+        return
+    ours.is_on = False
+    if vars(profiler).get(_SETTER) is ours:
+        setattr(profiler, _SETTER, ours.torchs)
 
 
 hold_across_forks(_lock)

@@ -15,6 +15,7 @@ from kinetograph.fork_locks import hold_across_forks
 from kinetograph.frameworks.torch.build import built_library, is_built
 from kinetograph.frameworks.torch.enabled_flag import want_flag
 from kinetograph.frameworks.torch.ranges import Ranges, traces_of_nodes
+from kinetograph.injection import leave_operators_to_observer
 
 __all__ = ["OperatorUse", "is_observing", "loaded_observer", "observer_lock"]
 
@@ -147,6 +148,7 @@ def _observe(torch: Any) -> None:
     for use in _uses:
         wanted |= use.wants
     _library.kinetograph_torch_observe(bool(_uses), wanted)
+    leave_operators_to_observer(bool(_uses))
     want_flag(torch, "observer", wanted=bool(_uses))
     _take_ranges(torch, wanted)
 

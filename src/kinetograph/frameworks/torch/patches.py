@@ -30,7 +30,8 @@ class Patches:
     def __init__(self, torch: Any) -> None:
         self._range = torch.autograd.profiler.record_function
         self._torchs = (self._range.__enter__, self._range.__exit__)
-        self._ours = _methods_of_ours(*self._torchs)
+        self.is_on = True
+        self._ours = _methods_of_ours(self, *self._torchs)
         self._range.__enter__, self._range.__exit__ = self._ours
         self._nvtx = torch.cuda.nvtx
         self._nvtx_below = getattr(self._nvtx, "_nvtx", None)
@@ -39,8 +40,8 @@ class Patches:
             self._nvtx._nvtx = self._nvtx_ours
 
     def undo(self) -> None:
-        """What somebody else has put over ours goes on to call it."""
-        self._nvtx_ours.is_on = False
+        """What somebody else has put over ours goes on to call it, and it records nothing."""
+        self.is_on = self._nvtx_ours.is_on = False
         for name, ours, torchs in zip(("__enter__", "__exit__"), self._ours, self._torchs, strict=True):
             if getattr(self._range, name) is ours:
                 setattr(self._range, name, torchs)
@@ -48,12 +49,12 @@ class Patches:
             self._nvtx._nvtx = self._nvtx_below
 
 
-def _methods_of_ours(enter: Any, leave: Any) -> tuple[Any, Any]:
+def _methods_of_ours(patches: Patches, enter: Any, leave: Any) -> tuple[Any, Any]:
     # TorchScript compiles the text of what is wrapped.
     @wraps(enter)
     def begin(self: Any) -> Any:
         entered = enter(self)
-        if _native.is_recording() and not (is_observing() or is_emitting()):
+        if patches.is_on and _native.is_recording() and not (is_observing() or is_emitting()):
             scope = _native.scope(self.name) if self.args is None else _native.scope(self.name, self.args)
             scope.__enter__()
             vars(self)[_SCOPE] = scope

@@ -7,6 +7,7 @@
 #include <ATen/record_function.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -27,6 +28,8 @@
 namespace kinetograph::torch_observer {
 
 namespace {
+
+using Values = c10::ArrayRef<const c10::IValue>;
 
 constexpr size_t most_traces = 8;
 constexpr size_t chunk_bytes = 256 << 10;
@@ -151,8 +154,15 @@ void append(Place& place, const std::shared_ptr<ThreadLog>& log, const std::stri
         hand_over(place, log);
 }
 
+// Of values that may be a stack, as a kernel is called by TorchScript or functorch: below its own lie those
+// of its callers.
+Values last(Values values, size_t count) {
+    return values.slice(values.size() - std::min(count, values.size()));
+}
+
 void put_begin(std::string& record, const NodeFacts& facts, const at::RecordFunction& function,
                const KernelFacts& kernel, bool saves_ranges) {
+    const auto inputs = last(function.inputs(), function.num_inputs());
     record.clear();
     ValueBytes bytes(record);
     bytes.put(TraceRecord::begin);
@@ -161,9 +171,9 @@ void put_begin(std::string& record, const NodeFacts& facts, const at::RecordFunc
     bytes.put_text(function.overload_name());
     bytes.put_text(kernel.backend);
     bytes.put_text(kernel.file);
-    bytes.put_text(saves_ranges ? integral_ranges(function.inputs()) : std::string());
+    bytes.put_text(saves_ranges ? integral_ranges(inputs) : std::string());
     bytes.put_text(function.isNcclMeta() ? collective_attributes() : std::string());
-    bytes.put_values(function.inputs());
+    bytes.put_values(inputs);
 }
 
 // Known only with the lock of the log, when the rest is there already.
@@ -208,7 +218,7 @@ void close(std::vector<uint64_t>& open, uint64_t id) {
         if (open[i] == id) return void(open.erase(open.begin() + ptrdiff_t(i)));
 }
 
-void put_end(std::string& record, uint64_t id, const std::vector<c10::IValue>& outputs) {
+void put_end(std::string& record, uint64_t id, Values outputs) {
     record.clear();
     ValueBytes bytes(record);
     bytes.put(TraceRecord::end);
@@ -222,7 +232,8 @@ void end(size_t number, const at::RecordFunction& function, const OpenNode& node
     Place& place = (*places.load(std::memory_order_relaxed))[number];
     Thread& thread = this_thread();
     const Telling telling;
-    put_end(thread.scratch, node.id, function.outputs());
+    const Values outputs(function.outputs().data(), function.outputs().size());
+    put_end(thread.scratch, node.id, last(outputs, function.num_outputs()));
     const std::lock_guard lock(node.log->mutex);
     close(node.log->open, node.id);
     append(place, node.log, thread.scratch);

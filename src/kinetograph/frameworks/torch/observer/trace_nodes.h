@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Device.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "trace_values.h"
+#include "utf8.h"
 
 namespace kinetograph::torch_observer {
 
@@ -67,18 +69,27 @@ void add_number(std::string& text, Number number) {
     text.append(digits, size_t(end - digits));
 }
 
+inline void add_escaped(std::string& text, char c) {
+    if (c == '"' || c == '\\') {
+        text += '\\';
+        text += c;
+    } else if (uint8_t(c) < ' ') {
+        char escaped[8];
+        std::snprintf(escaped, sizeof escaped, "\\u%04x", unsigned(c));
+        text += escaped;
+    } else {
+        text += c;
+    }
+}
+
 inline void add_escaped(std::string& text, std::string_view raw) {
-    for (const char c : raw) {
-        if (c == '"' || c == '\\') {
-            text += '\\';
-            text += c;
-        } else if (uint8_t(c) < ' ') {
-            char escaped[8];
-            std::snprintf(escaped, sizeof escaped, "\\u%04x", unsigned(c));
-            text += escaped;
-        } else {
-            text += c;
-        }
+    while (!raw.empty()) {
+        const size_t bytes = character_bytes(raw);
+        if (bytes == 1)
+            add_escaped(text, raw.front());
+        else
+            text += bytes == 0 ? no_character : raw.substr(0, bytes);
+        raw.remove_prefix(std::max<size_t>(bytes, 1));
     }
 }
 
