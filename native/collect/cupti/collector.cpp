@@ -325,8 +325,8 @@ void CudaCollector::stop(uint64_t use) {
     return_from_a_call();
 }
 
-// Where CUPTI is let go of. Another tool may begin before the program makes its next call, in which that would
-// take CUPTI away from it.
+// Where CUPTI is let go of. Another tool may begin before the program makes its next call, in which that
+// would take CUPTI away from it.
 void CudaCollector::return_from_a_call() {
     CUcontext context = nullptr;
     if (driver_) driver_->current_context(&context);
