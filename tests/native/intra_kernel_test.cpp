@@ -176,6 +176,16 @@ TEST(what_is_written_over_the_tail_in_rows_is_counted) {
     CHECK(decoded(buffer).notes[0].text.starts_with("about 292 records found no slot, in 1 full segments"));
 }
 
+TEST(those_of_the_last_tasks_are_not_counted_twice) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    for (uint32_t i = 0; i < 100; ++i) {
+        buffer.start(2047, begin_ns + i, i);
+        buffer.end(2047, i);
+    }
+    CHECK(decoded(buffer).notes[0].text.starts_with("about 188 records found no slot, in 1 full segments"));
+}
+
 TEST(blocks_without_a_segment_are_counted) {
     ProfilerBuffer buffer(8, 2);
     for (uint32_t block = 0; block < 5; ++block) {

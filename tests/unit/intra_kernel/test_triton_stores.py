@@ -1,0 +1,113 @@
+"""Where the stores of random kernels go: never beside their segment, and in the order of the program."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import struct
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("triton")
+
+import triton
+from ptx_machine import PtxMachine
+from random_kernels import RandomKernel
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from kinetograph import _native
+from kinetograph.intra_kernel import layout
+from kinetograph.trace import Trace
+
+ADDRESS = 0x7F00_0000_0000
+NUMBERS = (0, 5, 14, 63)
+SEGMENT_SLOTS = (8, 16, 128, 4096)
+
+
+def ptx_of(kernel: RandomKernel, folder: Path, capability: int) -> str:
+    path = folder / "made_kernel.py"
+    path.write_text(kernel.text)
+    source = ASTSource(module_at(path).kernel, {"buffer": "*i64", "source": "*fp32", "number": "i32"}, {}, {})
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.disable_line_info = True
+        made = triton.compile(source, target=GPUTarget("cuda", capability, 32), options={"num_warps": 1})
+    ptx: str = made.asm["ptx"]
+    return ptx
+
+
+def module_at(path: Path) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+class Run:
+    """A kernel of one block, with a buffer of two segments: it has the first."""
+
+    def __init__(self, ptx: str, number: int, slots: int) -> None:
+        self.slots = slots
+        self.memory = bytearray((layout.HEADER_SLOTS + 2 * slots) * layout.SLOT_BYTES)
+        header = (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION, slots, 2, layout.HEADER_SLOTS, 0, 0)
+        struct.pack_into("<IIIIIIQ", self.memory, 0, *header)
+        self.machine = PtxMachine(ptx, self.memory, ADDRESS)
+        self.machine.run("kernel", ADDRESS, 0, number)
+
+    def stores_outside(self) -> list[int]:
+        """In slots beside those of the segment, of which the last one stays empty."""
+        begin = ADDRESS + layout.HEADER_SLOTS * layout.SLOT_BYTES
+        end = begin + (self.slots - 1) * layout.SLOT_BYTES
+        return [
+            address
+            for address, values, size in self.machine.stores
+            if not begin <= address <= end - len(values) * size and address != ADDRESS + layout.CLAIMED_OFFSET
+        ]
+
+    def records(self) -> list[tuple[int, int]]:
+        """Tags and payloads, as far as the sums are whole."""
+        found = []
+        segment = layout.HEADER_SLOTS * layout.SLOT_BYTES
+        [before] = struct.unpack_from("<I", self.memory, segment + layout.SLOT_BYTES)
+        for slot in range(layout.SEGMENT_HEADER_SLOTS, self.slots - 1):
+            at = segment + slot * layout.SLOT_BYTES
+            total, _clock, value = struct.unpack_from("<IIq", self.memory, at)
+            tag = (total - before) % (1 << 32) - layout.SUM_STEP
+            if not 0 <= tag < layout.SUM_STEP:
+                break
+            shows_value = tag == layout.KIND_PAYLOAD | layout.PAYLOAD_INT << 2
+            found.append((tag, value if shows_value else 0))
+            before = total
+        return found
+
+    def notes(self) -> list[str]:
+        trace = Trace(_native.decode_intra_kernel(bytes(self.memory), [], 0, 0, -1))
+        return [f"{note.kind}: {note.text}" for note in trace.notes]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_records_of_any_program_stay_in_their_segment_and_in_order(seed: int, tmp_path: Path) -> None:
+    kernel = RandomKernel(seed)
+    ptx = ptx_of(kernel, tmp_path, (80, 90)[seed % 2])
+    for number in NUMBERS:
+        expected = kernel.expected(number)
+        for slots in SEGMENT_SLOTS:
+            check(Run(ptx, number, slots), expected)
+
+
+def check(run: Run, expected: list[tuple[int, int]]) -> None:
+    assert run.stores_outside() == []
+    found = run.records()
+    assert found == expected[: len(found)]
+    usable = run.slots - layout.SEGMENT_HEADER_SLOTS - layout.TAIL_SLOTS
+    # Where more comes than there is room for, the last slot before the tail's others is written over as well.
+    assert len(found) >= (len(expected) if len(expected) <= usable else usable - 1)
+    lost = len(expected) - len(found)
+    notes = [note for note in run.notes() if not note.startswith("unbalanced")]
+    assert len(notes) == (lost > 0)
+    for note in notes:
+        assert int(re.findall(r"about (\d+)", note)[0]) == pytest.approx(lost, rel=0.01, abs=1)
