@@ -24,11 +24,15 @@ bool is_plausible_khz(uint64_t khz) {
     return khz >= 100'000 && khz <= 10'000'000;
 }
 
+// A block that comes again is one of the next launch of its grid; launches count in the order they began.
 void number_launches(std::vector<Segment>& segments) {
     std::map<std::tuple<uint32_t, uint8_t, uint32_t, uint8_t>, uint32_t> seen;
+    std::map<std::tuple<uint32_t, uint8_t, uint32_t>, uint32_t> launches;
     for (Segment& segment : segments) {
         const SegmentHeader& header = segment.header;
-        segment.launch = seen[{header.block_count, header.group_count, header.block, header.group}]++;
+        const uint32_t before = seen[{header.block_count, header.group_count, header.block, header.group}]++;
+        const std::tuple launch{header.block_count, header.group_count, before};
+        segment.launch = launches.try_emplace(launch, uint32_t(launches.size())).first->second;
     }
 }
 

@@ -15,7 +15,7 @@ namespace kinetograph::intra_kernel {
 struct Segment {
     SegmentHeader header;
     std::span<const Slot> slots;
-    uint32_t launch = 0;  // how many segments of the same grid, block and group were claimed before it
+    uint32_t launch = 0;  // how many began before it, as far as grids, blocks and groups tell them apart
 };
 
 struct Buffer {

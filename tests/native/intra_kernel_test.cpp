@@ -186,6 +186,20 @@ TEST(those_of_the_last_tasks_are_not_counted_twice) {
     CHECK(decoded(buffer).notes[0].text.starts_with("about 188 records found no slot, in 1 full segments"));
 }
 
+TEST(launches_of_two_grids_have_two_numbers) {
+    ProfilerBuffer buffer(8, 8);
+    for (const uint32_t blocks : {2u, 1u, 2u}) {
+        for (uint32_t block = 0; block < blocks; ++block) {
+            buffer.claim(block, block, begin_ns, 0, 0, 1, blocks);
+            buffer.mark(0, begin_ns, 0);
+        }
+    }
+    const Trace trace = decoded(buffer);
+    std::string launches;
+    for (size_t row = 0; row < trace.size(); ++row) launches += trace.args_of(row).back();
+    CHECK(launches == "01202");  // of block 0, and of block 1
+}
+
 TEST(blocks_without_a_segment_are_counted) {
     ProfilerBuffer buffer(8, 2);
     for (uint32_t block = 0; block < 5; ++block) {
