@@ -36,7 +36,7 @@ public:
         set(at_, {sum_, clock, uint32_t(time_ns), uint32_t(time_ns >> 32)});
     }
     void start(uint32_t task, uint64_t time_ns, uint32_t clock) { add(KG_KIND_START, task, clock, time_ns); }
-    void end(uint32_t task, uint32_t clock) { add(KG_KIND_END, task, clock, 0); }
+    void end(uint32_t task, uint32_t clock, uint64_t time_ns = 0) { add(KG_KIND_END, task, clock, time_ns); }
     void mark(uint32_t task, uint64_t time_ns, uint32_t clock) { add(KG_KIND_INSTANT, task, clock, time_ns); }
     void payload(uint32_t type, uint64_t value) { add(KG_KIND_PAYLOAD, type, 0, value); }
 

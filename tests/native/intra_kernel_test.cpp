@@ -274,6 +274,18 @@ TEST(clocks_that_wrap_are_told_by_the_globaltimer) {
     const Trace trace = decoded(buffer);
     CHECK(trace.duration_ns[0] == 32 && trace.duration_ns[1] == 32);
     CHECK(trace.start_ns[1] - trace.start_ns[0] == 10'000'000'000 - 100 - 140);
+    // Whether the first took ten seconds more, nothing tells.
+    CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "clock");
+    CHECK(trace.notes[0].text.starts_with("1 ends of ranges may be seconds too early"));
+}
+
+TEST(ends_with_a_globaltimer_are_never_too_early) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    buffer.start(0, begin_ns + 100, 100);
+    buffer.end(0, uint32_t(10'000'000'100), begin_ns + 10'000'000'100);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.duration_ns[0] == 10'000'000'000 && trace.notes.empty());
 }
 
 CHECK_MAIN

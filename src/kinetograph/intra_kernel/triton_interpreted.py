@@ -68,8 +68,8 @@ class Profiler:
             raise UsageError("payload: expected a number, got a tensor of several")
         profiler = profiler._store_value(payload)
         now_ns = time.time_ns()
-        stamp = 0 if kind == layout.KIND_END else now_ns
-        return profiler._store(kind, require_task(_number(task_type)), now_ns & _WORD, stamp)
+        # Ends as well: to interpret may take longer than the clock, which wraps after four seconds, can tell.
+        return profiler._store(kind, require_task(_number(task_type)), now_ns & _WORD, now_ns)
 
     def _store_value(self, value: Any) -> Profiler:
         if value is None:

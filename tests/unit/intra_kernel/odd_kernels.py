@@ -59,6 +59,13 @@ def in_functions(buffer, source, number):
 
 
 @triton.jit
+def one_range(buffer, source, number):
+    profiler = Profiler.create(buffer)
+    profiler = profiler.record(True, 0)
+    profiler = profiler.record(False, 0)
+
+
+@triton.jit
 def after_all_types(buffer, source, number):
     profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
     values = tl.load(source + tl.arange(0, 64))

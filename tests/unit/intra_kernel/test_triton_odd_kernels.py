@@ -99,3 +99,7 @@ def test_the_interpreter_tells_of_wrong_use_as_well(told: dict[str, Any]) -> Non
     assert "task_type: expected 0 to 2047" in told["task_too_large"]
     assert "num_groups: expected 255 at most" in told["groups_too_many"]
     assert "no profiler buffer" in told["no buffer"]
+
+
+def test_what_is_interpreted_slowly_is_as_long_as_it_took(told: dict[str, Any]) -> None:
+    assert told["slow"] == [10_000_000_000]
