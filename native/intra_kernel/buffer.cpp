@@ -119,14 +119,16 @@ void look_at_clocks(const Segment& segment, RateFinder& rates) {
     SegmentReader reader(segment.slots, segment.header.claimed.sum);
     for (Record record; reader.next(record);)
         if (record.globaltimer != 0) rates.add({record.clock, record.globaltimer});
-    rates.end();
 }
 
 RateFinder rates_of(const Buffer& buffer) {
     Neighbours neighbours(buffer.clock_rate);
     for (const Segment& segment : buffer.segments) neighbours.add(segment.header.sm, claimed(segment));
     RateFinder rates(neighbours.rate(), buffer.clock_rate);
-    for (const Segment& segment : buffer.segments) look_at_clocks(segment, rates);
+    for (const Segment& segment : buffer.segments) {
+        look_at_clocks(segment, rates);
+        rates.end();
+    }
     return rates;
 }
 

@@ -157,7 +157,10 @@ void DeviceJoin::add_buffer(const Buffer& buffer, uint32_t number) {
     const double usual = rates_of(buffer).rate();
     for (const auto& [key, segments] : launches) {
         RateFinder rates(usual);
-        for (const Segment* segment : segments) look_at_clocks(*segment, rates);
+        for (const Segment* segment : segments) {
+            look_at_clocks(*segment, rates);
+            rates.end();
+        }
         for (const Segment* segment : segments) {
             look_at_clocks(*segment, rates);
             found_.segments.push_back(*segment);

@@ -49,6 +49,27 @@ TEST(starts_between_two_steps_of_the_globaltimer_differ) {
     CHECK(trace.start_ns[0] + 10 == trace.start_ns[1] && trace.start_ns[1] + 10 == trace.start_ns[2]);
 }
 
+// Some GPUs step by a microsecond: the segment that seems to be the longest is mostly wrong about its rate.
+TEST(where_the_globaltimer_is_coarse_all_segments_together_tell_the_rate) {
+    for (const uint64_t gap_ns : {1'000'000, 20'000}) {  // with neighbours that tell it better, and without
+        ProfilerBuffer buffer(16, 64);
+        for (uint64_t i = 0; i < 64; ++i) {
+            const uint64_t at_ns = begin_ns + i * gap_ns + i * i * 37;
+            const auto told_ns = [](uint64_t time_ns) { return time_ns / 1024 * 1024; };
+            const auto clock = [](uint64_t time_ns) { return uint32_t((time_ns - begin_ns) * 3 / 2); };
+            buffer.claim(uint32_t(i), 0, told_ns(at_ns), clock(at_ns));
+            buffer.start(0, told_ns(at_ns + 100), clock(at_ns + 100));
+            buffer.end(0, clock(at_ns + 2'100));
+            buffer.start(1, told_ns(at_ns + 2'600), clock(at_ns + 2'600));
+            buffer.end(1, clock(at_ns + 2'700));
+        }
+        const Trace trace = decoded(buffer);
+        CHECK(trace.size() == 128);
+        for (size_t row = 0; row < 128; row += 2)
+            CHECK(trace.duration_ns[row] > 1'900 && trace.duration_ns[row] < 2'100);
+    }
+}
+
 TEST(where_segments_are_short_those_that_follow_each_other_on_an_sm_tell_the_rate) {
     ProfilerBuffer buffer(16, 4);
     for (const uint32_t launch : {0u, 1u, 2u}) {
