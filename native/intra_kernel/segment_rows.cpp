@@ -28,11 +28,11 @@ bool has_payload(const Record& record) {
 }
 
 // Ends read no globaltimer. In a stretch without one that is longer than the clock counts, they may be too
-// early by as much as it counts.
+// early by as much as it counts. Where the rate is not known, it is taken for four GHz.
 class EndsInDoubt {
 public:
     EndsInDoubt(int64_t begin_ns, double rate)
-        : wrap_ns_(0x1p32 / (rate > 0 ? rate : 1)), last_ns_(begin_ns) {}
+        : wrap_ns_(0x1p32 / (rate > 0 ? rate : 4)), last_ns_(begin_ns) {}
 
     void see(const Record& record, int64_t time_ns) {
         if (record.globaltimer == 0)
