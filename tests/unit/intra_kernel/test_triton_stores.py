@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("triton")
 
 import triton
+from kernels import matmul
+from machine_code import compiled
 from ptx_machine import PtxMachine
 from random_kernels import RandomKernel
 from triton.backends.compiler import GPUTarget
@@ -23,6 +25,9 @@ from kinetograph.intra_kernel import layout
 from kinetograph.trace import Trace
 
 ADDRESS = 0x7F00_0000_0000
+ELSEWHERE = 0x1000
+"""Where other arrays of a kernel lie."""
+FAR_FROM_ELSEWHERE = 1 << 32
 NUMBERS = (0, 5, 14, 63)
 SEGMENT_SLOTS = (8, 16, 128, 4096)
 
@@ -50,13 +55,13 @@ def module_at(path: Path) -> ModuleType:
 class Run:
     """A kernel of one block, with a buffer of two segments: it has the first."""
 
-    def __init__(self, ptx: str, number: int, slots: int) -> None:
+    def __init__(self, ptx: str, slots: int, kernel: str, *arguments: int) -> None:
         self.slots = slots
         self.memory = bytearray((layout.HEADER_SLOTS + 2 * slots) * layout.SLOT_BYTES)
         header = (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION, slots, 2, layout.HEADER_SLOTS, 0, 0)
         struct.pack_into("<IIIIIIQ", self.memory, 0, *header)
         self.machine = PtxMachine(ptx, self.memory, ADDRESS)
-        self.machine.run("kernel", ADDRESS, 0, number)
+        self.machine.run(kernel, ADDRESS, *arguments)
 
     def stores_outside(self) -> list[int]:
         """In slots beside those of the segment, of which the last one stays empty."""
@@ -65,7 +70,9 @@ class Run:
         return [
             address
             for address, values, size in self.machine.stores
-            if not begin <= address <= end - len(values) * size and address != ADDRESS + layout.CLAIMED_OFFSET
+            if not begin <= address <= end - len(values) * size
+            and address != ADDRESS + layout.CLAIMED_OFFSET
+            and address > FAR_FROM_ELSEWHERE
         ]
 
     def records(self) -> list[tuple[int, int]]:
@@ -96,7 +103,20 @@ def test_records_of_any_program_stay_in_their_segment_and_in_order(seed: int, tm
     for number in NUMBERS:
         expected = kernel.expected(number)
         for slots in SEGMENT_SLOTS:
-            check(Run(ptx, number, slots), expected)
+            check(Run(ptx, slots, "kernel", ELSEWHERE, number), expected)
+
+
+@pytest.mark.parametrize("capability", [80, 90])
+def test_records_in_a_pipelined_loop_do_so_as_well(capability: int) -> None:
+    sizes = {"RECORDS": 4, "ROWS": 64, "COLUMNS": 64, "DEPTH": 32}
+    pointers = {"buffer": "*i64", **dict.fromkeys("abc", "*fp16"), "n": "i32", "k": "i32"}
+    ptx = compiled(matmul, pointers, sizes, capability).ptx
+    for steps in (1, 2, 5, 20):
+        inside = [layout.KIND_START, layout.KIND_END, layout.KIND_START | 1 << 2, layout.KIND_END | 1 << 2]
+        tags = inside * steps + [layout.KIND_START | 2 << 2, layout.KIND_END | 2 << 2]
+        for slots in SEGMENT_SLOTS:
+            run = Run(ptx, slots, "matmul", *[ELSEWHERE] * 3, 64, steps * 32)
+            check(run, [(tag, 0) for tag in tags])
 
 
 def check(run: Run, expected: list[tuple[int, int]]) -> None:
