@@ -24,7 +24,8 @@ from kinetograph import _native
 from kinetograph.intra_kernel import layout
 from kinetograph.trace import Trace
 
-ADDRESS = 0x7F00_0000_0000
+BOUNDARY = 1 << 47
+"""Where low words of addresses wrap."""
 ELSEWHERE = 0x1000
 """Where other arrays of a kernel lie."""
 FAR_FROM_ELSEWHERE = 1 << 32
@@ -53,25 +54,26 @@ def module_at(path: Path) -> ModuleType:
 
 
 class Run:
-    """A kernel of one block, with a buffer of two segments: it has the first."""
+    """A kernel of one block, with a buffer of two segments: it has the first, which ends at the boundary."""
 
     def __init__(self, ptx: str, slots: int, kernel: str, *arguments: int) -> None:
         self.slots = slots
+        self.segment = BOUNDARY - slots * layout.SLOT_BYTES
+        self.address = self.segment - layout.HEADER_SLOTS * layout.SLOT_BYTES
         self.memory = bytearray((layout.HEADER_SLOTS + 2 * slots) * layout.SLOT_BYTES)
         header = (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION, slots, 2, layout.HEADER_SLOTS, 0, 0)
         struct.pack_into("<IIIIIIQ", self.memory, 0, *header)
-        self.machine = PtxMachine(ptx, self.memory, ADDRESS)
-        self.machine.run(kernel, ADDRESS, *arguments)
+        self.machine = PtxMachine(ptx, self.memory, self.address)
+        self.machine.run(kernel, self.address, *arguments)
 
     def stores_outside(self) -> list[int]:
         """In slots beside those of the segment, of which the last one stays empty."""
-        begin = ADDRESS + layout.HEADER_SLOTS * layout.SLOT_BYTES
-        end = begin + (self.slots - 1) * layout.SLOT_BYTES
+        end = BOUNDARY - layout.SLOT_BYTES
         return [
             address
             for address, values, size in self.machine.stores
-            if not begin <= address <= end - len(values) * size
-            and address != ADDRESS + layout.CLAIMED_OFFSET
+            if not self.segment <= address <= end - len(values) * size
+            and address != self.address + layout.CLAIMED_OFFSET
             and address > FAR_FROM_ELSEWHERE
         ]
 
@@ -82,9 +84,9 @@ class Run:
         [before] = struct.unpack_from("<I", self.memory, segment + layout.SLOT_BYTES)
         for slot in range(layout.SEGMENT_HEADER_SLOTS, self.slots - 1):
             at = segment + slot * layout.SLOT_BYTES
-            total, _clock, value = struct.unpack_from("<IIq", self.memory, at)
+            total, clock, value = struct.unpack_from("<IIq", self.memory, at)
             tag = (total - before) % (1 << 32) - layout.SUM_STEP
-            if not 0 <= tag < layout.SUM_STEP:
+            if not 0 <= tag < layout.SUM_STEP or total == clock == value == 0:
                 break
             shows_value = tag == layout.KIND_PAYLOAD | layout.PAYLOAD_INT << 2
             found.append((tag, value if shows_value else 0))
