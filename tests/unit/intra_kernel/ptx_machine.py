@@ -1,7 +1,7 @@
 """One thread of a kernel, run from its PTX: what it stores, and where.
 
-Knows what Triton makes of integers, branches, loops and calls. Products of matrices and what brings tiles
-along give zeros: no record goes by them.
+Knows what Triton makes of integers, branches, loops and calls. Products of matrices, what brings tiles
+along and sums of floats give zeros: no record goes by them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _IGNORED = (
     "fence",
     "griddepcontrol",
 )
-_ZEROS = ("mma.", "ldmatrix", "wgmma.mma", "ld.shared", "cvt.rn", "shfl", "elect")
+_ZEROS = ("add.f32", "fma.rn", "mma.", "ldmatrix", "wgmma.mma", "ld.shared", "cvt.rn", "shfl", "elect")
 _MOST_STEPS = 1_000_000
 
 Store = tuple[int, list[int], int]

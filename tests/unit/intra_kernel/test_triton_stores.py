@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import struct
 from pathlib import Path
 from types import ModuleType
 
@@ -13,22 +12,15 @@ import pytest
 pytest.importorskip("triton")
 
 import triton
+from emulated_run import ELSEWHERE, EmulatedRun
 from kernels import matmul
 from machine_code import compiled
-from ptx_machine import PtxMachine
 from random_kernels import RandomKernel
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from kinetograph import _native
 from kinetograph.intra_kernel import layout
-from kinetograph.trace import Trace
 
-BOUNDARY = 1 << 47
-"""Where low words of addresses wrap."""
-ELSEWHERE = 0x1000
-"""Where other arrays of a kernel lie."""
-FAR_FROM_ELSEWHERE = 1 << 32
 NUMBERS = (0, 5, 14, 63)
 SEGMENT_SLOTS = (8, 16, 128, 4096)
 
@@ -53,51 +45,6 @@ def module_at(path: Path) -> ModuleType:
     return module
 
 
-class Run:
-    """A kernel of one block, with a buffer of two segments: it has the first, which ends at the boundary."""
-
-    def __init__(self, ptx: str, slots: int, kernel: str, *arguments: int) -> None:
-        self.slots = slots
-        self.segment = BOUNDARY - slots * layout.SLOT_BYTES
-        self.address = self.segment - layout.HEADER_SLOTS * layout.SLOT_BYTES
-        self.memory = bytearray((layout.HEADER_SLOTS + 2 * slots) * layout.SLOT_BYTES)
-        header = (layout.BUFFER_MAGIC, layout.LAYOUT_VERSION, slots, 2, layout.HEADER_SLOTS, 0, 0)
-        struct.pack_into("<IIIIIIQ", self.memory, 0, *header)
-        self.machine = PtxMachine(ptx, self.memory, self.address)
-        self.machine.run(kernel, self.address, *arguments)
-
-    def stores_outside(self) -> list[int]:
-        """In slots beside those of the segment, of which the last one stays empty."""
-        end = BOUNDARY - layout.SLOT_BYTES
-        return [
-            address
-            for address, values, size in self.machine.stores
-            if not self.segment <= address <= end - len(values) * size
-            and address != self.address + layout.CLAIMED_OFFSET
-            and address > FAR_FROM_ELSEWHERE
-        ]
-
-    def records(self) -> list[tuple[int, int]]:
-        """Tags and payloads, as far as the sums are whole."""
-        found = []
-        segment = layout.HEADER_SLOTS * layout.SLOT_BYTES
-        [before] = struct.unpack_from("<I", self.memory, segment + layout.SLOT_BYTES)
-        for slot in range(layout.SEGMENT_HEADER_SLOTS, self.slots - 1):
-            at = segment + slot * layout.SLOT_BYTES
-            total, clock, value = struct.unpack_from("<IIq", self.memory, at)
-            tag = (total - before) % (1 << 32) - layout.SUM_STEP
-            if not 0 <= tag < layout.SUM_STEP or total == clock == value == 0:
-                break
-            shows_value = tag == layout.KIND_PAYLOAD | layout.PAYLOAD_INT << 2
-            found.append((tag, value if shows_value else 0))
-            before = total
-        return found
-
-    def notes(self) -> list[str]:
-        trace = Trace(_native.decode_intra_kernel(bytes(self.memory), [], 0, 0, -1))
-        return [f"{note.kind}: {note.text}" for note in trace.notes]
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_records_of_any_program_stay_in_their_segment_and_in_order(seed: int, tmp_path: Path) -> None:
     kernel = RandomKernel(seed)
@@ -105,7 +52,7 @@ def test_records_of_any_program_stay_in_their_segment_and_in_order(seed: int, tm
     for number in NUMBERS:
         expected = kernel.expected(number)
         for slots in SEGMENT_SLOTS:
-            check(Run(ptx, slots, "kernel", ELSEWHERE, number), expected)
+            check(EmulatedRun(ptx, slots, "kernel", None, ELSEWHERE, number), expected)
 
 
 @pytest.mark.parametrize("capability", [80, 90])
@@ -117,11 +64,11 @@ def test_records_in_a_pipelined_loop_do_so_as_well(capability: int) -> None:
         inside = [layout.KIND_START, layout.KIND_END, layout.KIND_START | 1 << 2, layout.KIND_END | 1 << 2]
         tags = inside * steps + [layout.KIND_START | 2 << 2, layout.KIND_END | 2 << 2]
         for slots in SEGMENT_SLOTS:
-            run = Run(ptx, slots, "matmul", *[ELSEWHERE] * 3, 64, steps * 32)
+            run = EmulatedRun(ptx, slots, "matmul", None, *[ELSEWHERE] * 3, 64, steps * 32)
             check(run, [(tag, 0) for tag in tags])
 
 
-def check(run: Run, expected: list[tuple[int, int]]) -> None:
+def check(run: EmulatedRun, expected: list[tuple[int, int]]) -> None:
     assert run.stores_outside() == []
     found = run.records()
     assert found == expected[: len(found)]
