@@ -44,6 +44,16 @@ def _claim(buffer, groups, leads, _semantic=None):
 
 
 @core.extern
+def _require_constants(num_groups, ENABLE_PROFILING, _semantic=None):  # noqa: N803
+    for name, value in (("num_groups", num_groups), ("ENABLE_PROFILING", ENABLE_PROFILING)):
+        if isinstance(value, core.tensor):
+            hint = "where it is an argument of the kernel, declare it as a tl.constexpr"
+            raise UsageError(
+                f"{name}: expected a constant, got a value that the compiler does not know", hint=hint
+            )
+
+
+@core.extern
 def _zero(_semantic=None):
     """As `tl.full` makes it, which wants a layout in Gluon."""
     return _semantic.scalar_constant(0, core.int32)
@@ -181,6 +191,7 @@ class Profiler:
         is_leader=True,
         ENABLE_PROFILING: tl.constexpr = True,  # noqa: N803
     ):
+        _require_constants(num_groups, ENABLE_PROFILING)
         zero = _zero()
         tl.static_assert(_VERSION != "")
         if ENABLE_PROFILING:

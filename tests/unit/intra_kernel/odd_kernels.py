@@ -158,6 +158,18 @@ def fourth_axis(buffer, source, number):
 
 
 @triton.jit
+def enabled_by_value(buffer, source, number):
+    profiler = Profiler.create(buffer, ENABLE_PROFILING=number)
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def groups_by_value(buffer, source, number):
+    profiler = Profiler.create(buffer, 0, number)
+    profiler = profiler.mark(0)
+
+
+@triton.jit
 def small_numbers(buffer, source, number):
     profiler = Profiler.create(buffer, number.to(tl.int8), 8, is_leader=(tid(0) == 0))
     profiler = profiler.mark(number.to(tl.int8), after=[number, 7])

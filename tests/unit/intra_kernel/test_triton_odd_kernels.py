@@ -56,6 +56,8 @@ def test_a_kernel_compiles_to_its_records(name: str, stamps: int) -> None:
         ("number_as_buffer", "profiler_buffer: expected a pointer, got int32"),
         ("no_buffer", "profiler_buffer: expected a pointer, got None"),
         ("fourth_axis", "tid: expected axis 0, 1 or 2"),
+        ("enabled_by_value", "ENABLE_PROFILING: expected a constant"),
+        ("groups_by_value", "num_groups: expected a constant"),
     ],
 )
 def test_wrong_use_does_not_compile(name: str, message: str) -> None:
