@@ -24,11 +24,15 @@ bool is_plausible_khz(uint64_t khz) {
     return khz >= 100'000 && khz <= 10'000'000;
 }
 
+// A block that comes again is one of the next launch of its grid; launches count in the order they began.
 void number_launches(std::vector<Segment>& segments) {
     std::map<std::tuple<uint32_t, uint8_t, uint32_t, uint8_t>, uint32_t> seen;
+    std::map<std::tuple<uint32_t, uint8_t, uint32_t>, uint32_t> launches;
     for (Segment& segment : segments) {
         const SegmentHeader& header = segment.header;
-        segment.launch = seen[{header.block_count, header.group_count, header.block, header.group}]++;
+        const uint32_t before = seen[{header.block_count, header.group_count, header.block, header.group}]++;
+        const std::tuple launch{header.block_count, header.group_count, before};
+        segment.launch = launches.try_emplace(launch, uint32_t(launches.size())).first->second;
     }
 }
 
@@ -115,14 +119,16 @@ void look_at_clocks(const Segment& segment, RateFinder& rates) {
     SegmentReader reader(segment.slots, segment.header.claimed.sum);
     for (Record record; reader.next(record);)
         if (record.globaltimer != 0) rates.add({record.clock, record.globaltimer});
-    rates.end();
 }
 
 RateFinder rates_of(const Buffer& buffer) {
     Neighbours neighbours(buffer.clock_rate);
     for (const Segment& segment : buffer.segments) neighbours.add(segment.header.sm, claimed(segment));
     RateFinder rates(neighbours.rate(), buffer.clock_rate);
-    for (const Segment& segment : buffer.segments) look_at_clocks(segment, rates);
+    for (const Segment& segment : buffer.segments) {
+        look_at_clocks(segment, rates);
+        rates.end();
+    }
     return rates;
 }
 

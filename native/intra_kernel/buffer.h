@@ -15,7 +15,7 @@ namespace kinetograph::intra_kernel {
 struct Segment {
     SegmentHeader header;
     std::span<const Slot> slots;
-    uint32_t launch = 0;  // how many segments of the same grid, block and group were claimed before it
+    uint32_t launch = 0;  // how many began before it, as far as grids, blocks and groups tell them apart
 };
 
 struct Buffer {
@@ -33,7 +33,7 @@ Buffer find_segments(std::span<const Slot> slots);
 std::span<const Slot> aligned_slots(std::span<const std::byte> bytes, std::vector<Slot>& copy);
 
 ClockPair claimed(const Segment& segment);
-// Of all pairs of clocks in it.
+// At all pairs of clocks in it. They count for others when the finder is told that it has ended.
 void look_at_clocks(const Segment& segment, RateFinder& rates);
 // What the clocks of all its segments tell together.
 RateFinder rates_of(const Buffer& buffer);

@@ -157,7 +157,10 @@ void DeviceJoin::add_buffer(const Buffer& buffer, uint32_t number) {
     const double usual = rates_of(buffer).rate();
     for (const auto& [key, segments] : launches) {
         RateFinder rates(usual);
-        for (const Segment* segment : segments) look_at_clocks(*segment, rates);
+        for (const Segment* segment : segments) {
+            look_at_clocks(*segment, rates);
+            rates.end();
+        }
         for (const Segment* segment : segments) {
             look_at_clocks(*segment, rates);
             found_.segments.push_back(*segment);
@@ -345,12 +348,14 @@ void DeviceJoin::write_launch(const Launch& launch, uint64_t number) {
     std::vector<uint32_t> order = launch.segments;
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return places_[a] < places_[b]; });
+    const bool has_kernel = launch.kernel != Attribution::no_kernel;
+    const int64_t until_ns = has_kernel ? kernels_[launch.kernel].end_ns : 0;
     for (const uint32_t i : order) {
         if (task_names_of_ != found_.buffers[i]) rows_.name_tasks(contents_[found_.buffers[i]].task_names);
         task_names_of_ = found_.buffers[i];
         const std::string args = segment_args(found_.segments[i], number);
         rows_.add(found_.segments[i],
-                  {tracks_.at(places_[i]).track, args, found_.rates[i], launch.offset_ns});
+                  {tracks_.at(places_[i]).track, args, found_.rates[i], launch.offset_ns, until_ns});
     }
 }
 

@@ -26,8 +26,8 @@
 //
 // A record is {sum, clock, globaltimer (64 bits)}. The sum is that of the slot before, plus
 // `KG_SUM_STEP + tag`; so the tag costs no instruction of its own, garbage shows, and a slot that was
-// written over tells how many were lost. The end of a range has no globaltimer: its clock and that of the
-// start tell how long it took. A payload stands before its record: {sum, 0, value (64 bits)}.
+// written over tells how many were lost. The end of a range needs no globaltimer, and has 0: its clock and
+// that of the start tell how long it took. A payload stands before its record: {sum, 0, value (64 bits)}.
 #pragma once
 
 #define KG_BUFFER_MAGIC 0x3149474Bu  // "KGI1"

@@ -1,6 +1,7 @@
 #include "intra_kernel/segment.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kinetograph::intra_kernel {
 
@@ -18,14 +19,23 @@ bool SegmentReader::read_tag(uint32_t& tag) {
     if (is_one_step(step)) {
         tag = step - KG_SUM_STEP;
         sum_ = slots_[at_].sum;
+        ++read_;
+        tags_ += tag;
         return true;
     }
-    // Each of those written over the tail added a step and its tag, which is small beside it.
     if (is_in_tail() && step >= 2 * KG_SUM_STEP)
-        lost_ = step / KG_SUM_STEP + records_behind();
+        lost_ = records_in(step) + records_behind();
     else
         is_torn_ = true;
     return false;
+}
+
+// Each of those written over the tail added a step and its tag: about as large as tags were before.
+uint64_t SegmentReader::records_in(uint32_t steps) const {
+    const double usual_tag = read_ == 0 ? 0 : double(tags_) / double(read_);
+    const auto usual = uint64_t(std::llround(steps / (KG_SUM_STEP + usual_tag)));
+    const uint64_t fewest = steps / (2 * KG_SUM_STEP) + 1, most = steps / KG_SUM_STEP;
+    return std::clamp(usual, fewest, most);
 }
 
 size_t SegmentReader::records_behind() const {

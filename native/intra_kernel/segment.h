@@ -51,12 +51,15 @@ private:
     // The tag of the slot at `at_`; false when there is none.
     bool read_tag(uint32_t& tag);
     bool is_in_tail() const { return at_ + 1 + KG_TAIL_SLOTS >= slots_.size(); }
+    // That made the sum grow so much.
+    uint64_t records_in(uint32_t steps) const;
     // Those that were written over the tail in a row with the one at `at_`.
     size_t records_behind() const;
 
     std::span<const Slot> slots_;
     size_t at_ = KG_SEGMENT_HEADER_SLOTS;
     uint32_t sum_;
+    uint64_t read_ = 0, tags_ = 0;  // their sum
     uint64_t lost_ = 0;
     bool is_torn_ = false;
 };

@@ -1,13 +1,13 @@
 #include "intra_kernel/segment_clock.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace kinetograph::intra_kernel {
 
 double RateFinder::ratio(ClockPair from, ClockPair to) {
-    const uint64_t span_ns = to.globaltimer - from.globaltimer;
-    if (to.globaltimer <= from.globaltimer || span_ns < least_span_ns) return 0;
-    return double(to.clock - from.clock) / double(span_ns);
+    return double(to.clock - from.clock) / double(to.globaltimer - from.globaltimer);
 }
 
 void RateFinder::add(ClockPair pair) {
@@ -20,16 +20,31 @@ void RateFinder::add_short_one() {
     const uint64_t cycles = uint32_t(last_.clock - first_.clock);
     const bool is_plausible = cycles <= 4 * (span_ns() + least_span_ns);
     if (!is_plausible) return;
+    ++short_ones_;
     short_ns_ += span_ns();
     short_cycles_ += cycles;
+    step_ns_ = std::gcd(step_ns_, span_ns());
 }
 
 double RateFinder::rate_of_short_ones() const {
     return short_ns_ < least_span_ns ? last_resort_ : double(short_cycles_) / double(short_ns_);
 }
 
+// By more than the steps of the globaltimer leave open. Others may have counted while the clock stood still.
+bool RateFinder::contradicts_short_ones(double rate) const {
+    if (short_ns_ < least_span_ns || short_cycles_ == 0) return false;
+    const double doubt = 1.25 * double(step_ns_) * std::sqrt(double(short_ones_)) / double(short_ns_);
+    return std::abs(rate / rate_of_short_ones() - 1) > std::max(0.01, doubt);
+}
+
+double RateFinder::rate() const {
+    if (span_ns() >= long_span_ns) return ratio(first_, last_);
+    if (best_rate_ > 0) return best_rate_;
+    return usual_rate_ > 0 && !contradicts_short_ones(usual_rate_) ? usual_rate_ : rate_of_short_ones();
+}
+
 void RateFinder::end() {
-    if (span_ns() < least_span_ns) return add_short_one();
+    if (span_ns() < long_span_ns) return add_short_one();
     const double rate = ratio(first_, last_);
     if (rate <= 0 || span_ns() <= best_span_ns_) return;
     best_span_ns_ = span_ns();

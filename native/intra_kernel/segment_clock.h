@@ -14,8 +14,8 @@ struct ClockPair {
     uint64_t globaltimer;
 };
 
-// Cycles per nanosecond, by the two pairs that lie farthest apart, or else by what others know, or by all
-// short segments together.
+// Cycles per nanosecond, by the two pairs that lie farthest apart, or where those are close to each other, by
+// what others know, or by all such segments together.
 class RateFinder {
 public:
     // The rates where segments are short, and where nothing tells one; 0 if not known.
@@ -25,17 +25,14 @@ public:
     void add(ClockPair pair);
 
     // Of the segment, or, where that is short, of the longest one seen.
-    double rate() const {
-        if (span_ns() >= long_span_ns) return ratio(first_, last_);
-        if (best_rate_ > 0) return best_rate_;
-        return usual_rate_ > 0 ? usual_rate_ : rate_of_short_ones();
-    }
-    // To be called when a segment is over.
+    double rate() const;
+    // The segment tells others of its rate from now on, too.
     void end();
 
 private:
-    // Shorter ones hold too few steps of the globaltimer.
+    // Where all that was seen is shorter, it holds too few steps of the globaltimer.
     static constexpr uint64_t least_span_ns = 2'000;
+    // One alone tells its rate, even if the globaltimer steps by a microsecond.
     static constexpr uint64_t long_span_ns = 100'000;
     // The clock must not have wrapped, at four GHz.
     static constexpr uint64_t longest_span_ns = 1'000'000'000;
@@ -43,13 +40,15 @@ private:
     uint64_t span_ns() const { return last_.globaltimer - first_.globaltimer; }
     void add_short_one();
     double rate_of_short_ones() const;
+    bool contradicts_short_ones(double rate) const;
 
     double usual_rate_, last_resort_;
     ClockPair first_{}, last_{};
     uint64_t best_span_ns_ = 0;
     double best_rate_ = 0;
-    // Of segments of less than `least_span_ns`: the steps they begin and end in are chance, and even out.
-    uint64_t short_ns_ = 0, short_cycles_ = 0;
+    // Of segments of less than `long_span_ns`: the steps they begin and end in are chance, and even out.
+    uint64_t short_ones_ = 0, short_ns_ = 0, short_cycles_ = 0;
+    uint64_t step_ns_ = 0;  // of the globaltimer, as far as they show it
 };
 
 // Times never run back, and never stray more than `tolerance_ns` from the globaltimer.

@@ -27,6 +27,32 @@ bool has_payload(const Record& record) {
     return record.payload_type == KG_PAYLOAD_INT || record.payload_type == KG_PAYLOAD_FLOAT;
 }
 
+// Ends read no globaltimer. In a stretch without one that is longer than the clock counts, they may be too
+// early by as much as it counts. Where the rate is not known, it is taken for four GHz.
+class EndsInDoubt {
+public:
+    EndsInDoubt(int64_t begin_ns, double rate)
+        : wrap_ns_(0x1p32 / (rate > 0 ? rate : 4)), last_ns_(begin_ns) {}
+
+    void see(const Record& record, int64_t time_ns) {
+        if (record.globaltimer == 0)
+            ++ends_;
+        else
+            close(time_ns);
+    }
+    void close(int64_t time_ns) {
+        if (double(time_ns - last_ns_) > wrap_ns_) count_ += ends_;
+        ends_ = 0;
+        last_ns_ = time_ns;
+    }
+    uint64_t count() const { return count_; }
+
+private:
+    double wrap_ns_;
+    int64_t last_ns_;
+    uint64_t ends_ = 0, count_ = 0;
+};
+
 }  // namespace
 
 void SegmentRows::name_tasks(const std::vector<std::string>& names) {
@@ -40,11 +66,16 @@ void SegmentRows::add(const Segment& segment, const SegmentPlace& place) {
     trace_.args_text.append(place.args.data(), place.args.size());
     SegmentClock clock(claimed(segment), place.cycles_per_ns);
     SegmentReader reader(segment.slots, segment.header.claimed.sum);
+    const ClockPair begin = claimed(segment);
+    EndsInDoubt doubt(clock.to_ns(begin.clock, begin.globaltimer) + place.offset_ns, place.cycles_per_ns);
     int64_t time_ns = 0;
     for (Record record; reader.next(record);) {
         time_ns = clock.to_ns(record.clock, record.globaltimer) + place.offset_ns;
+        doubt.see(record, time_ns);
         add_event(record, time_ns);
     }
+    doubt.close(place.until_ns);
+    early_ += doubt.count();
     close_open_ranges(time_ns);
     reader.count_damage(damage_);
 }
@@ -119,6 +150,11 @@ void SegmentRows::add_notes() {
         trace_.notes.push_back({"dropped", "about " + std::to_string(damage_.lost) +
                                                " records found no slot, in " + std::to_string(damage_.full) +
                                                " full segments: raise slots_per_segment"});
+    if (early_ > 0)
+        trace_.notes.push_back(
+            {"clock", std::to_string(early_) +
+                          " ends of ranges may be seconds too early: the clock of an SM begins anew after "
+                          "2^32 cycles, and no start or mark stands near them"});
     if (unclosed_ + unopened_ > 0)
         trace_.notes.push_back({"unbalanced", std::to_string(unclosed_) + " ranges have no end, and " +
                                                   std::to_string(unopened_) + " ends have no start"});

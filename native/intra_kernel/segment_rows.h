@@ -19,6 +19,7 @@ struct SegmentPlace {
     std::string_view args;     // of each row, JSON members
     double cycles_per_ns = 0;  // 0: not known
     int64_t offset_ns = 0;     // what has to be added to a globaltimer
+    int64_t until_ns = 0;      // when its kernel ended; 0: not known
 };
 
 // Whoever calls sorts the trace, and fills those columns that not every trace has.
@@ -47,6 +48,7 @@ private:
     std::vector<std::string> task_names_;
     Damage damage_;
     uint64_t unclosed_ = 0, unopened_ = 0;
+    uint64_t early_ = 0;  // ends that may be, because the clock wrapped
     uint32_t track_ = 0;
     trace::TextRange segment_args_;
     std::array<std::optional<uint32_t>, KG_TASKS> names_;

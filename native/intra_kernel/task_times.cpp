@@ -1,6 +1,7 @@
 #include "intra_kernel/task_times.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -37,9 +38,27 @@ struct OnSm {
     int64_t last_end_ns = INT64_MIN;
 };
 
+// A trace of a buffer alone has a process for each SM, in their order. Where several were merged, the next
+// one begins where that goes back: by process, the first one of its buffer.
+std::vector<uint32_t> buffers_of(const Trace& trace) {
+    std::vector<uint32_t> buffers;
+    uint32_t first = 0;
+    long last_sm = -1;
+    for (uint32_t process = 0; process < trace.processes.size(); ++process) {
+        const std::string& name = trace.processes[process].name;
+        if (name.starts_with("SM ")) {
+            const long sm = std::atol(name.c_str() + 3);
+            if (sm <= last_sm || last_sm < 0) first = process;
+            last_sm = sm;
+        }
+        buffers.push_back(first);
+    }
+    return buffers;
+}
+
 class TaskCounter {
 public:
-    explicit TaskCounter(const Trace& trace) : trace_(trace) {}
+    explicit TaskCounter(const Trace& trace) : trace_(trace), buffers_(buffers_of(trace)) {}
 
     std::vector<TaskTimes> count() {
         trace::each_row(trace_, [this](size_t row) {
@@ -101,7 +120,9 @@ private:
         if (is_new) kernels_.push_back({is_alone ? "" : process});
         const auto number = uint64_t(trace::integer_argument(args, "launch"));
         const auto launch =
-            launches_.try_emplace({is_alone ? UINT32_MAX : track.process, number}, launches_.size()).first;
+            launches_
+                .try_emplace({is_alone ? buffers_[track.process] : track.process, number}, launches_.size())
+                .first;
         last_args_ = args;
         last_track_ = trace_.track[row];
         last_place_ = {kernel->second, launch->second, sm, uint64_t(trace::integer_argument(args, "block"))};
@@ -173,11 +194,12 @@ private:
     }
 
     const Trace& trace_;
+    const std::vector<uint32_t> buffers_;  // by process
     std::vector<Kernel> kernels_;
     std::vector<Task> tasks_;
     std::map<std::string, uint32_t> kernel_numbers_;
     std::map<std::pair<uint32_t, uint32_t>, size_t> task_numbers_;
-    std::map<std::pair<uint32_t, uint64_t>, uint64_t> launches_;  // by process and number
+    std::map<std::pair<uint32_t, uint64_t>, uint64_t> launches_;  // by process, or buffer, and number
     std::unordered_set<uint64_t> sms_;                            // by launch and SM
     std::unordered_map<uint64_t, uint64_t> sm_counts_;            // by launch
     std::map<BlockKey, Block> blocks_;

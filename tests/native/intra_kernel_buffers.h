@@ -25,18 +25,18 @@ public:
 
     // Later records belong to this segment.
     void claim(uint32_t block, uint32_t sm, uint64_t time_ns, uint32_t clock = 0, uint32_t group = 0,
-               uint32_t groups = 1) {
+               uint32_t groups = 1, uint32_t blocks = 64) {
         const uint32_t number = words_[6]++;
         has_room_ = number < segment_count_;
         begin_ = KG_HEADER_SLOTS + size_t(number) * segment_slots_;
         at_ = begin_ + 1;
         sum_ = 77 * (number + 1);
         if (!has_room_) return;
-        set(begin_, {KG_SEGMENT_MAGIC, block, 64, group | groups << 8 | sm << 16});
+        set(begin_, {KG_SEGMENT_MAGIC, block, blocks, group | groups << 8 | sm << 16});
         set(at_, {sum_, clock, uint32_t(time_ns), uint32_t(time_ns >> 32)});
     }
     void start(uint32_t task, uint64_t time_ns, uint32_t clock) { add(KG_KIND_START, task, clock, time_ns); }
-    void end(uint32_t task, uint32_t clock) { add(KG_KIND_END, task, clock, 0); }
+    void end(uint32_t task, uint32_t clock, uint64_t time_ns = 0) { add(KG_KIND_END, task, clock, time_ns); }
     void mark(uint32_t task, uint64_t time_ns, uint32_t clock) { add(KG_KIND_INSTANT, task, clock, time_ns); }
     void payload(uint32_t type, uint64_t value) { add(KG_KIND_PAYLOAD, type, 0, value); }
 

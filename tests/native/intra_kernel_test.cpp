@@ -49,6 +49,27 @@ TEST(starts_between_two_steps_of_the_globaltimer_differ) {
     CHECK(trace.start_ns[0] + 10 == trace.start_ns[1] && trace.start_ns[1] + 10 == trace.start_ns[2]);
 }
 
+// Some GPUs step by a microsecond: the segment that seems to be the longest is mostly wrong about its rate.
+TEST(where_the_globaltimer_is_coarse_all_segments_together_tell_the_rate) {
+    for (const uint64_t gap_ns : {1'000'000, 20'000}) {  // with neighbours that tell it better, and without
+        ProfilerBuffer buffer(16, 64);
+        for (uint64_t i = 0; i < 64; ++i) {
+            const uint64_t at_ns = begin_ns + i * gap_ns + i * i * 37;
+            const auto told_ns = [](uint64_t time_ns) { return time_ns / 1024 * 1024; };
+            const auto clock = [](uint64_t time_ns) { return uint32_t((time_ns - begin_ns) * 3 / 2); };
+            buffer.claim(uint32_t(i), 0, told_ns(at_ns), clock(at_ns));
+            buffer.start(0, told_ns(at_ns + 100), clock(at_ns + 100));
+            buffer.end(0, clock(at_ns + 2'100));
+            buffer.start(1, told_ns(at_ns + 2'600), clock(at_ns + 2'600));
+            buffer.end(1, clock(at_ns + 2'700));
+        }
+        const Trace trace = decoded(buffer);
+        CHECK(trace.size() == 128);
+        for (size_t row = 0; row < 128; row += 2)
+            CHECK(trace.duration_ns[row] > 1'900 && trace.duration_ns[row] < 2'100);
+    }
+}
+
 TEST(where_segments_are_short_those_that_follow_each_other_on_an_sm_tell_the_rate) {
     ProfilerBuffer buffer(16, 4);
     for (const uint32_t launch : {0u, 1u, 2u}) {
@@ -176,6 +197,30 @@ TEST(what_is_written_over_the_tail_in_rows_is_counted) {
     CHECK(decoded(buffer).notes[0].text.starts_with("about 292 records found no slot, in 1 full segments"));
 }
 
+TEST(those_of_the_last_tasks_are_not_counted_twice) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    for (uint32_t i = 0; i < 100; ++i) {
+        buffer.start(2047, begin_ns + i, i);
+        buffer.end(2047, i);
+    }
+    CHECK(decoded(buffer).notes[0].text.starts_with("about 188 records found no slot, in 1 full segments"));
+}
+
+TEST(launches_of_two_grids_have_two_numbers) {
+    ProfilerBuffer buffer(8, 8);
+    for (const uint32_t blocks : {2u, 1u, 2u}) {
+        for (uint32_t block = 0; block < blocks; ++block) {
+            buffer.claim(block, block, begin_ns, 0, 0, 1, blocks);
+            buffer.mark(0, begin_ns, 0);
+        }
+    }
+    const Trace trace = decoded(buffer);
+    std::string launches;
+    for (size_t row = 0; row < trace.size(); ++row) launches += trace.args_of(row).back();
+    CHECK(launches == "01202");  // of block 0, and of block 1
+}
+
 TEST(blocks_without_a_segment_are_counted) {
     ProfilerBuffer buffer(8, 2);
     for (uint32_t block = 0; block < 5; ++block) {
@@ -250,6 +295,18 @@ TEST(clocks_that_wrap_are_told_by_the_globaltimer) {
     const Trace trace = decoded(buffer);
     CHECK(trace.duration_ns[0] == 32 && trace.duration_ns[1] == 32);
     CHECK(trace.start_ns[1] - trace.start_ns[0] == 10'000'000'000 - 100 - 140);
+    // Whether the first took ten seconds more, nothing tells.
+    CHECK(trace.notes.size() == 1 && trace.notes[0].kind == "clock");
+    CHECK(trace.notes[0].text.starts_with("1 ends of ranges may be seconds too early"));
+}
+
+TEST(ends_with_a_globaltimer_are_never_too_early) {
+    ProfilerBuffer buffer(16, 1);
+    buffer.claim(0, 0, begin_ns, 0);
+    buffer.start(0, begin_ns + 100, 100);
+    buffer.end(0, uint32_t(10'000'000'100), begin_ns + 10'000'000'100);
+    const Trace trace = decoded(buffer);
+    CHECK(trace.duration_ns[0] == 10'000'000'000 && trace.notes.empty());
 }
 
 CHECK_MAIN

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from kinetograph.checks import path_text, text_tuple
-from kinetograph.errors import warn_program
+from kinetograph.errors import UsageError, warn_program
 from kinetograph.hints import Any
 from kinetograph.intra_kernel import live
 from kinetograph.intra_kernel.buffer import alloc_profiler_buffer, load_profiler_buffer, reset_profiler_buffer
@@ -64,18 +64,26 @@ class ProfilerBuffer:
         self._task_names = text_tuple("task_names", task_names)
         self._options = (max_num_profile_slots, slots_per_segment, device, kind)
         self._buffer: Any = None
+        self._is_open = False
 
     def __enter__(self) -> Any:
+        if self._is_open:
+            raise UsageError(
+                "ProfilerBuffer: it is in use already, and to begin anew would empty it",
+                hint="make one for each `with` that stands in another",
+            )
         if self._buffer is None:
             self._buffer = alloc_profiler_buffer(*self._options)
         else:
             reset_profiler_buffer(self._buffer)
         live.name_tasks(self._buffer, self._task_names)
+        self._is_open = True
         return self._buffer
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._is_open = False
         # After an error of CUDA the buffer cannot be read, and that error would hide the first.
         if error is not None:
             return
@@ -96,6 +104,8 @@ def _export(profiler_buffer: Any, task_names: Sequence[str], path: str) -> None:
 
 def _path_of(name: str, value: str | os.PathLike[str]) -> str:
     path = path_text(name, value)
+    if path.endswith(os.sep):
+        raise UsageError(f"{name}: expected a file, and {path!r} names a folder", hint="name a file in it")
     return usable_path(name, path if known_suffix(path) else path + _DEFAULT_SUFFIX)
 
 

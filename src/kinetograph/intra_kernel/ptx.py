@@ -161,6 +161,9 @@ def _behind(slots: int, text: str, offset: int = 0) -> str:
 
 def require_task(task: int) -> int:
     """One that fits into a tag: cut to size, it would be recorded as a task that it is not."""
+    if not isinstance(task, int):
+        hint = "the names of tasks are given to the host's side, as task_names"
+        raise UsageError(f"task_type: expected a whole number, got {task!r}", hint=hint)
     if not 0 <= task < layout.TASKS:
         raise UsageError(f"task_type: expected 0 to {layout.TASKS - 1}, got {task}")
     return task

@@ -25,6 +25,13 @@ _VERSION = tl.constexpr(hashlib.sha256(_OUR_TEXT.encode()).hexdigest())
 
 @core.extern
 def _claim(buffer, groups, leads, _semantic=None):
+    buffer = core._unwrap_if_constexpr(buffer)
+    if not isinstance(buffer, core.tensor) or not buffer.type.is_ptr():
+        raise UsageError(
+            f"profiler_buffer: expected a pointer, got {getattr(buffer, 'type', buffer)}",
+            hint="pass what alloc_profiler_buffer returned, or ENABLE_PROFILING=False",
+        )
+    groups = groups.to(core.int32, _semantic=_semantic)
     return core.inline_asm_elementwise(
         ptx.CLAIM,
         ptx.CLAIM_CONSTRAINTS,
@@ -37,6 +44,16 @@ def _claim(buffer, groups, leads, _semantic=None):
 
 
 @core.extern
+def _require_constants(num_groups, ENABLE_PROFILING, _semantic=None):  # noqa: N803
+    for name, value in (("num_groups", num_groups), ("ENABLE_PROFILING", ENABLE_PROFILING)):
+        if isinstance(value, core.tensor):
+            hint = "where it is an argument of the kernel, declare it as a tl.constexpr"
+            raise UsageError(
+                f"{name}: expected a constant, got a value that the compiler does not know", hint=hint
+            )
+
+
+@core.extern
 def _zero(_semantic=None):
     """As `tl.full` makes it, which wants a layout in Gluon."""
     return _semantic.scalar_constant(0, core.int32)
@@ -45,7 +62,9 @@ def _zero(_semantic=None):
 @core.extern
 def tid(axis, _semantic=None):
     """The number of the thread in its block, along axis 0, 1 or 2."""
-    name = "xyz"[core._unwrap_if_constexpr(axis)]
+    name = {0: "x", 1: "y", 2: "z"}.get(core._unwrap_if_constexpr(axis))
+    if name is None:
+        raise UsageError(f"tid: expected axis 0, 1 or 2, got {axis}")
     return core.inline_asm_elementwise(
         f"mov.u32 $0, %tid.{name};", "=r", [], dtype=core.int32, is_pure=True, pack=1, _semantic=_semantic
     )
@@ -59,6 +78,9 @@ def _leads(is_leader, _semantic=None):
         if not is_leader:
             return _semantic.scalar_constant(0, core.int32)
         is_leader = tid(0, _semantic=_semantic).__eq__(0, _semantic=_semantic)
+    # Several threads may hold the same element of a tensor, and all of them would lead.
+    if is_leader.type.is_block():
+        raise UsageError("is_leader: expected one value, got a tensor of several", hint="tid(0) == 0")
     return is_leader.to(core.int32, _semantic=_semantic)
 
 
@@ -84,13 +106,22 @@ class _Writer:
         arguments, constraints = [self._first, self.total, self._leads], ptx.STORE_CONSTRAINTS
         if value is not None:
             arguments, constraints = [*arguments, value], constraints + ",l"
-        task = core._unwrap_if_constexpr(task)
+        task = self._known_task(task)
         if isinstance(task, core.tensor):
             arguments, constraints = [*arguments, task], constraints + ",r"
             task = f"${len(arguments)}"
         self.total = self._assemble(ptx.store(kind, task, self._slots), constraints, arguments, core.int32)
         self._slots += 1
         self._count_on()
+
+    def _known_task(self, task):
+        """A number for the compiler, or one for an instruction to find."""
+        task = core._unwrap_if_constexpr(task)
+        if not isinstance(task, core.tensor):
+            return ptx.require_task(task)
+        if task.type.is_block() or not task.dtype.is_int():
+            raise UsageError(f"task_type: expected a whole number, got {task.type}")
+        return self._cast(task, core.int32)
 
     def store_value(self, value):
         """As a payload. Of a tensor of several only that it is there: its bits show nothing."""
@@ -160,11 +191,12 @@ class Profiler:
         is_leader=True,
         ENABLE_PROFILING: tl.constexpr = True,  # noqa: N803
     ):
+        _require_constants(num_groups, ENABLE_PROFILING)
         zero = _zero()
         tl.static_assert(_VERSION != "")
         if ENABLE_PROFILING:
             tl.static_assert(num_groups < 256, "num_groups: expected 255 at most")
-            groups = zero + (group_id & 255) + num_groups * 256
+            groups = ((zero + group_id) & 255) + num_groups * 256
             pointer, total, end, leads = _claim(profiler_buffer, groups, _leads(is_leader))
             return Profiler(pointer, total, end, leads, ENABLE_PROFILING)
         else:

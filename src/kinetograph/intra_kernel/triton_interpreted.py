@@ -28,6 +28,8 @@ _LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
 
 def tid(axis: int) -> Any:
     """The number of the thread in its block: there is one."""
+    if _number(axis) not in (0, 1, 2):
+        raise UsageError(f"tid: expected axis 0, 1 or 2, got {axis}")
     return tl.tensor(interpreter_builder.get_int32(0), tl.int32)
 
 
@@ -47,8 +49,15 @@ class Profiler:
         is_leader: Any = True,
         ENABLE_PROFILING: Any = True,  # noqa: N803  (the guide's name)
     ) -> Any:
-        if not _number(ENABLE_PROFILING) or not _number(is_leader):
+        if not _number(ENABLE_PROFILING):
             return _Silent()
+        if _number(is_leader) is None:
+            raise UsageError("is_leader: expected one value, got a tensor of several", hint="tid(0) == 0")
+        if not _number(is_leader):
+            return _Silent()
+        if not getattr(profiler_buffer, "dtype", tl.int64).is_ptr():
+            hint = "pass what alloc_profiler_buffer returned, or ENABLE_PROFILING=False"
+            raise UsageError("profiler_buffer: expected a pointer", hint=hint)
         if _number(num_groups) > 255:
             raise UsageError(f"num_groups: expected 255 at most, got {_number(num_groups)}")
         return _claim(_number(profiler_buffer), _number(group_id) & 255 | _number(num_groups) << 8)
@@ -62,14 +71,14 @@ class Profiler:
 
     def _record(self, kind: int, task_type: Any, payload: Any, after: Any) -> Profiler:
         profiler = self
-        for value in after if isinstance(after, tuple) else (after,):
+        for value in after if isinstance(after, tuple | list) else (after,):
             profiler = profiler._store_value(value)
         if payload is not None and _number(payload) is None:
             raise UsageError("payload: expected a number, got a tensor of several")
         profiler = profiler._store_value(payload)
         now_ns = time.time_ns()
-        stamp = 0 if kind == layout.KIND_END else now_ns
-        return profiler._store(kind, require_task(_number(task_type)), now_ns & _WORD, stamp)
+        # Ends as well: to interpret may take longer than the clock, which wraps after four seconds, can tell.
+        return profiler._store(kind, require_task(_number(task_type)), now_ns & _WORD, now_ns)
 
     def _store_value(self, value: Any) -> Profiler:
         if value is None:

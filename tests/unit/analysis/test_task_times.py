@@ -107,3 +107,19 @@ def test_the_table_has_the_largest_first_and_says_what_is_left_out() -> None:
 
 def test_a_trace_without_such_records_has_no_table() -> None:
     assert task_table(Trace()) is None
+
+
+def test_launches_of_buffers_that_were_merged_are_told_apart() -> None:
+    """Two ranks, each with a trace of a buffer alone; the second ran a second later."""
+    trace = Trace()
+    for rank, sms in ((0, (0, 1)), (1, (0, 1, 2))):
+        for sm in sms:
+            process, start_ns = f"rank {rank} SM {sm}", NOW_NS + rank * 1_000_000_000
+            trace.native.name_process(process, f"SM {sm}", f"(rank {rank})", None)
+            trace.native.name_track(process, sm, f"block {sm}", sm)
+            args = json.dumps({"block": sm, "sm": sm, "launch": 0})
+            span = ("load", "intra_kernel", EventKind.SPAN, start_ns, 1_000)
+            trace.native.append(*span, process, sm, args_json=args)
+    trace.native.sort()
+    [load] = task_times(trace)
+    assert (load.count, load.imbalance, load.tail_ns) == (5, 1, 0)

@@ -59,6 +59,13 @@ def in_functions(buffer, source, number):
 
 
 @triton.jit
+def one_range(buffer, source, number):
+    profiler = Profiler.create(buffer)
+    profiler = profiler.record(True, 0)
+    profiler = profiler.record(False, 0)
+
+
+@triton.jit
 def after_all_types(buffer, source, number):
     profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
     values = tl.load(source + tl.arange(0, 64))
@@ -106,3 +113,64 @@ def start_by_value(buffer, source, number):
 def groups_too_many(buffer, source, number):
     profiler = Profiler.create(buffer, 0, 256, is_leader=(tid(0) == 0))
     profiler = profiler.mark(0)
+
+
+@triton.jit
+def task_by_name(buffer, source, number):
+    profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
+    profiler = profiler.mark("load")
+
+
+@triton.jit
+def task_with_fraction(buffer, source, number):
+    profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
+    profiler = profiler.mark(number.to(tl.float32))
+
+
+@triton.jit
+def tasks_of_several(buffer, source, number):
+    profiler = Profiler.create(buffer, is_leader=(tid(0) == 0))
+    profiler = profiler.mark(tl.arange(0, 32))
+
+
+@triton.jit
+def leaders_of_several(buffer, source, number):
+    profiler = Profiler.create(buffer, is_leader=(tl.arange(0, 32) == 0))
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def number_as_buffer(buffer, source, number):
+    profiler = Profiler.create(number, is_leader=(tid(0) == 0))
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def no_buffer(buffer, source, number):
+    profiler = Profiler.create(None, is_leader=(tid(0) == 0))
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def fourth_axis(buffer, source, number):
+    profiler = Profiler.create(buffer, is_leader=(tid(3) == 0))
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def enabled_by_value(buffer, source, number):
+    profiler = Profiler.create(buffer, ENABLE_PROFILING=number)
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def groups_by_value(buffer, source, number):
+    profiler = Profiler.create(buffer, 0, number)
+    profiler = profiler.mark(0)
+
+
+@triton.jit
+def small_numbers(buffer, source, number):
+    profiler = Profiler.create(buffer, number.to(tl.int8), 8, is_leader=(tid(0) == 0))
+    profiler = profiler.mark(number.to(tl.int8), after=[number, 7])
+    profiler = profiler.mark(number.to(tl.int64))

@@ -52,6 +52,22 @@ def test_a_file_that_could_not_be_written_has_no_number(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.1.json", "copy.json"]
 
 
+def test_a_folder_is_no_name_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="trace_file: expected a file"):
+        ProfilerBuffer(100, f"{tmp_path}/", kind="numpy")
+
+
+def test_a_buffer_that_is_in_use_does_not_begin_anew(tmp_path: Path) -> None:
+    wrapped = ProfilerBuffer(100, tmp_path / "copy", kind="numpy")
+    with wrapped as buffer:
+        buffer[-1] = 1
+        with pytest.raises(UsageError, match="in use already"), wrapped:
+            pass
+        assert buffer[-1] == 1
+    with wrapped as buffer:
+        assert buffer[-1] == 0
+
+
 def test_names_of_tasks_are_a_list_of_texts(tmp_path: Path) -> None:
     for names in ("load", None, [1, 2], {0: "load"}):
         with pytest.raises(ArgumentError, match="task_names"):

@@ -58,6 +58,18 @@ def test_every_launch_is_found_whatever_the_clocks_do(
     assert not [note for note in trace.notes if note.kind != "clock" or is_measured]
 
 
+def test_ends_that_may_be_too_early_are_told() -> None:
+    """Of a kernel of five seconds: the clocks wrap after two, and the second range has no start behind it."""
+    device = Device()
+    at_ns = device.launch(NOW_NS, length_ns=1_000_000_000)
+    assert not [note for note in device.join().notes if "early" in note.text]
+    device = Device()
+    at_ns = device.launch(at_ns, length_ns=5_000_000_000)
+    [note] = [note for note in device.join().notes if "early" in note.text]
+    assert note.kind == "clock"
+    assert note.text.startswith(f"{2 * device.blocks} ends of ranges may be seconds too early")
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), gap_ns=st.sampled_from([0, 300]))
 def test_short_kernels_one_behind_the_other_are_told_apart(seed: int, gap_ns: int) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from cuda_compilers import tool
+from emulated_run import ELSEWHERE, EmulatedRun
+from recorded_events import NAMES, told, told_by_steps
 
 from kinetograph.errors import NotAvailable
 from kinetograph.intra_kernel import numba as front_end
@@ -60,6 +62,15 @@ def test_records_are_in_the_kernel_itself_predicated_and_without_fences(kernels:
     # The loop is unrolled: a start of the whole and of three steps, two marks, four ends and six payloads.
     assert stores == {"st.global.v4.u32": 6, "st.global.v2.u32": 4, "st.volatile.global.v4.u32": 6}
     assert not re.search(r"\b(bra|call|membar|fence)\b", text)
+
+
+def test_a_kernel_records_what_the_same_one_does_in_cuda(kernels: ModuleType) -> None:
+    text = compiled(kernels.steps_of(is_on=True))
+    [name] = re.findall(r"\.entry (\w+)", text)
+    arrays = [field for data in (None, ELSEWHERE, ELSEWHERE) for field in (0, 0, 32, 8, data, 32, 8)]
+    run = EmulatedRun(text, 32, name, *arrays, 0)
+    assert run.stores_outside() == []
+    assert told(run.trace(NAMES)) == told_by_steps(blocks=1, threads=32)
 
 
 def test_groups_of_threads_have_rows_of_their_own(kernels: ModuleType) -> None:

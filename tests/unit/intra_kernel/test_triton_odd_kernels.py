@@ -35,6 +35,7 @@ def code_of(name: str) -> MachineCode:
         ("in_functions", 6),
         ("after_all_types", 8),
         ("all_payloads", 9),
+        ("small_numbers", 3),
     ],
 )
 def test_a_kernel_compiles_to_its_records(name: str, stamps: int) -> None:
@@ -48,6 +49,15 @@ def test_a_kernel_compiles_to_its_records(name: str, stamps: int) -> None:
         ("task_too_large", "task_type: expected 0 to 2047, got 2048"),
         ("groups_too_many", "num_groups: expected 255 at most"),
         ("start_by_value", "is_start: expected True or False"),
+        ("task_by_name", "task_type: expected a whole number, got 'load'"),
+        ("task_with_fraction", "task_type: expected a whole number, got fp32"),
+        ("tasks_of_several", "task_type: expected a whole number"),
+        ("leaders_of_several", "is_leader: expected one value"),
+        ("number_as_buffer", "profiler_buffer: expected a pointer, got int32"),
+        ("no_buffer", "profiler_buffer: expected a pointer, got None"),
+        ("fourth_axis", "tid: expected axis 0, 1 or 2"),
+        ("enabled_by_value", "ENABLE_PROFILING: expected a constant"),
+        ("groups_by_value", "num_groups: expected a constant"),
     ],
 )
 def test_wrong_use_does_not_compile(name: str, message: str) -> None:
@@ -78,6 +88,7 @@ def told() -> dict[str, Any]:
         ("nobody_leads", []),
         ("leader_by_values", [["task 0", 7]]),
         ("in_branches", [["task 1", None], ["task 3", None]]),
+        ("small_numbers", [["task 4", 7], ["task 4", None]]),
         ("in_functions", [["task 4", 4], *[["task 5", None]] * 3, ["task 6", 7]]),
     ],
 )
@@ -99,3 +110,13 @@ def test_the_interpreter_tells_of_wrong_use_as_well(told: dict[str, Any]) -> Non
     assert "task_type: expected 0 to 2047" in told["task_too_large"]
     assert "num_groups: expected 255 at most" in told["groups_too_many"]
     assert "no profiler buffer" in told["no buffer"]
+    for name in ("task_by_name", "task_with_fraction", "tasks_of_several"):
+        assert "task_type: expected a whole number" in told[name]
+    for name in ("number_as_buffer", "no_buffer"):
+        assert "profiler_buffer: expected a pointer" in told[name]
+    assert "tid: expected axis 0, 1 or 2" in told["fourth_axis"]
+    assert "is_leader: expected one value" in told["leaders_of_several"]
+
+
+def test_what_is_interpreted_slowly_is_as_long_as_it_took(told: dict[str, Any]) -> None:
+    assert told["slow"] == [10_000_000_000]
