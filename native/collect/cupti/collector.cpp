@@ -86,7 +86,6 @@ private:
     void flush_attached(bool may_wait);
     std::string refused_kinds();
     bool is_taken_over(bool waited, bool is_witness_lost);
-    void return_from_a_call();
     void give_up(bool is_taken_over, std::string reason);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
@@ -320,16 +319,9 @@ void CudaCollector::stop(uint64_t use) {
         state_ = CudaState::off;
     }
     calls_.hand_over();  // calls that came behind the last flush are nobody's, and not the next session's
-    if (thread_) thread_->stop();
+    if (!thread_) return;
+    thread_->stop();
     thread_.reset();
-    return_from_a_call();
-}
-
-// Where CUPTI is let go of. Another tool may begin before the program makes its next call, in which that
-// would take CUPTI away from it.
-void CudaCollector::return_from_a_call() {
-    CUcontext context = nullptr;
-    if (driver_) driver_->current_context(&context);
 }
 
 // Not under our own lock: it takes a while, and CUPTI's callbacks come.
