@@ -17,6 +17,8 @@ __all__ = ["ProfilerBuffer", "export_to_perfetto_trace", "set_export_trace_off",
 
 _DEFAULT_SUFFIX = ".perfetto-trace"
 
+_NOTHING = "no kernel has recorded anything: is the buffer passed to it, and ENABLE_PROFILING on?"
+
 _is_exporting = True
 _written: dict[str, int] = {}
 """How many traces went by this path already."""
@@ -97,9 +99,11 @@ def _export(profiler_buffer: Any, task_names: Sequence[str], path: str) -> None:
     """Whoever looks at the picture sees no notes, so what is missing in it is said here, too."""
     trace = load_profiler_buffer(profiler_buffer, task_names)
     trace.save(path)
-    for note in trace.notes:
-        if note.kind in ("dropped", "damaged"):
-            warn_program(f"{path}: {note.text}", RuntimeWarning)
+    missing = [note.text for note in trace.notes if note.kind in ("dropped", "damaged")]
+    if not missing and len(trace) == 0:
+        missing = [_NOTHING]
+    for text in missing:
+        warn_program(f"{path}: {text}", RuntimeWarning)
 
 
 def _path_of(name: str, value: str | os.PathLike[str]) -> str:

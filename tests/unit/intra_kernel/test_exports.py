@@ -37,6 +37,14 @@ def test_what_found_no_room_is_said_where_the_file_is_written(tmp_path: Path) ->
         fill(buffer)
 
 
+def test_a_file_with_nothing_in_it_is_written_and_said_to_be_empty(tmp_path: Path) -> None:
+    with pytest.warns(RuntimeWarning, match=r"copy\.json: no kernel has recorded anything") as caught:
+        export_to_perfetto_trace(new_buffer(), [], tmp_path / "copy.json")
+    assert len(caught) == 1
+    assert len(kg.load(tmp_path / "copy.json")) == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*no kernel has recorded")
 def test_a_file_that_could_not_be_written_has_no_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +65,7 @@ def test_a_folder_is_no_name_of_a_file(tmp_path: Path) -> None:
         ProfilerBuffer(100, f"{tmp_path}/", kind="numpy")
 
 
+@pytest.mark.filterwarnings("ignore:.*no kernel has recorded")
 def test_a_buffer_that_is_in_use_does_not_begin_anew(tmp_path: Path) -> None:
     wrapped = ProfilerBuffer(100, tmp_path / "copy", kind="numpy")
     with wrapped as buffer:
