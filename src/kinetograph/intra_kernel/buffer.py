@@ -21,6 +21,12 @@ __all__ = ["alloc_profiler_buffer", "load_profiler_buffer", "reset_profiler_buff
 _LEAST_SEGMENTS = 4096
 """So that many blocks find a place, whatever little each of them records."""
 
+_BLOCKS = 2048
+"""That the slots would be just enough for, where nobody says how many one block needs."""
+
+_SPARE, _MOST_SPARE_SLOTS = 4, 1 << 22
+"""Then there are so many times the slots, up to 64 MiB: blocks differ in how much they record."""
+
 _MOST_SLOTS = 1 << 27
 """Two GiB: kernels count bytes of the buffer in 32 bits."""
 
@@ -58,7 +64,8 @@ def alloc_profiler_buffer(
     """A buffer for at least so many records, ready to be passed to kernels.
 
     Each block of a launch takes a segment of it, with room for `slots_per_segment - 6` records; what finds no
-    room is counted in the notes of the trace. `kind` says what it is: "torch", "cupy", "numba", "driver" for
+    room is counted in the notes of the trace. Without `slots_per_segment` there is more memory than asked for,
+    up to 64 MiB, for blocks differ: of a million slots each block has 506, and 7,906 blocks find one. `kind` says what it is: "torch", "cupy", "numba", "driver" for
     memory that needs none of them, or "numpy" for kernels that run on the CPU. By default it is of the first
     of these that is loaded. Without a GPU it lies in host memory, for Triton's interpreter.
     A session takes what kernels write while it records; the names are for its trace.
@@ -113,7 +120,8 @@ def _plan(slots: int, segment_slots: int | None) -> _Plan:
     hint = "a slot is one record, 16 bytes"
     slots = require_int("max_num_profile_slots", slots, 1, _MOST_SLOTS, hint=hint)
     if segment_slots is None:
-        segment_slots = 1 << min(10, max(5, (slots // _LEAST_SEGMENTS).bit_length()))
+        segment_slots = 1 << min(10, max(5, (slots // _BLOCKS).bit_length()))
+        slots = max(slots, min(slots * _SPARE, _MOST_SPARE_SLOTS))
     hint = "what one block records in one launch, and 6 more, rounded up to a power of two"
     least, most = layout.LEAST_SEGMENT_SLOTS, _MOST_SLOTS >> 2
     segment_slots = require_int("slots_per_segment", segment_slots, least, most, hint=hint)

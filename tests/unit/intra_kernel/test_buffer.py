@@ -33,6 +33,14 @@ def test_segments_lie_within_the_buffer_at_multiples_of_their_size(slots: int) -
     assert (first + segment_slots * segments) * 2 <= len(buffer)
 
 
+def test_a_million_slots_do_for_blocks_with_many_records_and_for_many_blocks() -> None:
+    buffer = alloc_profiler_buffer(1_000_000, device="cpu")
+    _magic, _version, segment_slots, segments, *_rest = header(buffer)
+    assert segment_slots - layout.SEGMENT_HEADER_SLOTS - layout.TAIL_SLOTS >= 500
+    assert segments >= 7_500
+    assert buffer.nbytes <= 80 << 20
+
+
 def test_a_reset_buffer_is_as_new() -> None:
     buffer = alloc_profiler_buffer(100, device="cpu")
     new = buffer.clone()
