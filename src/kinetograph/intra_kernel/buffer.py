@@ -64,10 +64,11 @@ def alloc_profiler_buffer(
     """A buffer for at least so many records, ready to be passed to kernels.
 
     Each block of a launch takes a segment of it, with room for `slots_per_segment - 6` records; what finds no
-    room is counted in the notes of the trace. Without `slots_per_segment` there is more memory than asked for,
-    up to 64 MiB, for blocks differ: of a million slots each block has 506, and 7,906 blocks find one. `kind` says what it is: "torch", "cupy", "numba", "driver" for
-    memory that needs none of them, or "numpy" for kernels that run on the CPU. By default it is of the first
-    of these that is loaded. Without a GPU it lies in host memory, for Triton's interpreter.
+    room is counted in the notes of the trace. Without `slots_per_segment` there is more memory than was asked
+    for, up to 64 MiB, for blocks differ: of a million slots each block has 506, and 7,906 blocks find some.
+    `kind` says what it is: "torch", "cupy", "numba", "driver" for memory that needs none of them, or "numpy"
+    for kernels that run on the CPU. By default it is of the first of these that is loaded. Without a GPU it
+    lies in host memory, for Triton's interpreter.
     A session takes what kernels write while it records; the names are for its trace.
     """
     plan = _plan(max_num_profile_slots, slots_per_segment)
