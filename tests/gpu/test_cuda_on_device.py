@@ -50,6 +50,20 @@ def test_the_same_kernels_as_torchs_profiler(torch: Any) -> None:
     assert seen == expected
 
 
+@pytest.mark.parametrize("launches_between", [1, 0])
+def test_torchs_profiler_right_behind_a_session_is_whole(torch: Any, launches_between: int) -> None:
+    x = torch.zeros(64, device="cuda")
+    with kg.profile(activities=BOTH):
+        x.add_(1)
+    for _ in range(launches_between):
+        x.add_(1)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as theirs:
+        for _ in range(10):
+            x.add_(1)
+        torch.cuda.synchronize()
+    assert sum("elementwise" in event.name for event in theirs.events()) == 10
+
+
 def test_every_kernel_has_a_launch_and_begins_after_it(torch: Any) -> None:
     x = torch.randn(64, device="cuda")
     with kg.profile(activities=BOTH, frameworks=()) as p, kg.scope("loop"):

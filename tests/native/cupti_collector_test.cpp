@@ -226,16 +226,26 @@ TEST(a_capture_that_outlives_a_session_is_not_broken_by_the_end_of_the_next) {
     CHECK(!has_note(CudaSession().stop(), "being captured"));
 }
 
-TEST(another_session_begins_after_the_first_and_after_cupti_was_let_go_of) {
+TEST(cupti_is_let_go_of_when_the_session_stops_and_the_next_one_works) {
+    cuda();
     for (int i = 0; i < 3; ++i) {
+        const int before = cuda().number("fake_finalizations");
         CudaSession session;
         cuda().launch("k");
         CHECK(count(session.stop(), Category::kernel) == 1);
         CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-        const int before = cuda().number("fake_finalizations");
-        if (i > 0) cuda().launch("unseen");
-        CHECK(cuda().number("fake_finalizations") == before + (i > 0 ? 1 : 0));
+        CHECK(cuda().number("fake_finalizations") == before + 1);
+        CHECK(cuda().number("fake_is_subscribed") == 0);
     }
+}
+
+TEST(while_a_graph_is_captured_cupti_is_not_let_go_of) {
+    CudaSession session;
+    cuda().call<decltype(fake_begin_capture)>("fake_begin_capture");
+    session.stop();
+    CHECK(cuda().number("fake_is_subscribed") == 1);
+    cuda().call<decltype(fake_end_capture)>("fake_end_capture");
+    CHECK(cuda().number("fake_is_subscribed") == 0);
 }
 
 TEST(a_cupti_that_cannot_be_let_go_of_serves_the_next_session) {

@@ -86,6 +86,8 @@ private:
     void flush_attached(bool may_wait);
     std::string refused_kinds();
     bool is_taken_over(bool waited, bool is_witness_lost);
+    void make_a_call();
+    void follow_compilations();
     void give_up(bool is_taken_over, std::string reason);
 
     std::mutex mutex_;        // what follows; also taken, never waited for, by CUPTI's callbacks
@@ -208,10 +210,18 @@ void CudaCollector::try_to_attach() {
         attachment_->take_dropped();
         decoder_->take_unfinished();
         reason_ = attachment_->attach(wanted_kinds(), decoder_->wanted());
+        if (reason_.empty()) follow_compilations();
     } catch (const std::exception& error) {
         reason_ = error.what();
     }
     state_ = reason_.empty() ? CudaState::attached : CudaState::refused;
+}
+
+// CUPTI tells of them only behind the first call that it records.
+void CudaCollector::follow_compilations() {
+    if (!attachment_->record_driver(true)) return;
+    make_a_call();
+    attachment_->record_driver(false);
 }
 
 void CudaCollector::open() {
@@ -319,9 +329,16 @@ void CudaCollector::stop(uint64_t use) {
         state_ = CudaState::off;
     }
     calls_.hand_over();  // calls that came behind the last flush are nobody's, and not the next session's
-    if (!thread_) return;
-    thread_->stop();
+    if (thread_) thread_->stop();
     thread_.reset();
+    // At its end CUPTI is let go of. At the program's next call that might be another tool's.
+    if (driver_) make_a_call();
+}
+
+// That changes nothing.
+void CudaCollector::make_a_call() {
+    CUcontext context = nullptr;
+    driver_->current_context(&context);
 }
 
 // Not under our own lock: it takes a while, and CUPTI's callbacks come.

@@ -212,7 +212,7 @@ std::string RecordDecoder::streams_json() const {
     return json.empty() ? json : json + "]";
 }
 
-// Only while we wait for the GPU.
+// Only recorded at the beginning, and while we wait for the GPU.
 void RecordDecoder::see_driver_call(const CUpti_ActivityAPI& call) {
     if (call.cbid == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
         synchronizations_.fetch_add(1, std::memory_order_relaxed);

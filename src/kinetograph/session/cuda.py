@@ -27,7 +27,8 @@ _TORCH_IS_RUNNING = (
 )
 _TORCH_KEEPS_CUPTI = (
     "if torch.profiler has run in this process: up to 2.11, torch keeps CUPTI from then on,"
-    " unless TEARDOWN_CUPTI=1 is in the environment when torch is imported"
+    " unless TEARDOWN_CUPTI=1 is in the environment when torch is imported (then the program has to call CUDA"
+    " once more behind its last profile, say torch.cuda.synchronize(), or torch hangs at its end)"
 )
 
 # Those to which CUPTI may yet be refused: the program may initialise CUDA after they began.

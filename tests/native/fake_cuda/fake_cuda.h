@@ -35,8 +35,8 @@ FAKE_API void fake_hold_events(int hold);
 FAKE_API int fake_events(void);  // that exist
 FAKE_API int fake_streams(void);
 FAKE_API int fake_event_calls(void);  // that were made at all
-// For libcupti: called by each cuCtxSynchronize that succeeds.
-FAKE_API void fake_set_on_synchronize(void (*callback)(void));
+// For libcupti: called by each cuCtxSynchronize and cuCtxGetCurrent, with CUPTI's number of the function.
+FAKE_API void fake_set_on_call(void (*callback)(uint32_t));
 
 // ---- libcupti: how it shall behave. FAKE_CUPTI_VERSION and FAKE_CUPTI_FAIL set the first two at load.
 

@@ -1,5 +1,6 @@
 // The fake driver.
 #include <cuda.h>
+#include <cupti.h>
 #include <string.h>
 
 #include <atomic>
@@ -12,7 +13,7 @@ namespace {
 
 std::atomic<bool> is_initialised{false};
 std::atomic<int> devices{1}, capturing{0}, broken{0}, synchronizations{0};
-std::atomic<void (*)()> on_synchronize{nullptr};
+std::atomic<void (*)(uint32_t)> on_call{nullptr};
 std::atomic<CUcontext> current{nullptr};
 thread_local std::vector<CUcontext> pushed;
 std::atomic<int> destroyed{0};
@@ -25,6 +26,10 @@ CUcontext numbered(int number) {
 
 CUresult if_initialised() {
     return is_initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+void tell_of_call(uint32_t callback) {
+    if (void (*const tell)(uint32_t) = on_call) tell(callback);
 }
 
 // As an H200 has them.
@@ -127,6 +132,7 @@ CUDA_FAKE cuDevicePrimaryCtxRelease_v2(CUdevice) {
 
 CUDA_FAKE cuCtxGetCurrent(CUcontext* context) {
     *context = fake::current_context();
+    if (is_initialised) tell_of_call(CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent);
     return if_initialised();
 }
 
@@ -154,7 +160,7 @@ CUDA_FAKE cuCtxSynchronize(void) {
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
     ++synchronizations;
-    if (void (*const callback)() = on_synchronize) callback();
+    tell_of_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize);
     return CUDA_SUCCESS;
 }
 
@@ -187,6 +193,6 @@ int fake_synchronizations(void) {
     return synchronizations;
 }
 
-void fake_set_on_synchronize(void (*callback)(void)) {
-    on_synchronize = callback;
+void fake_set_on_call(void (*callback)(uint32_t)) {
+    on_call = callback;
 }

@@ -42,7 +42,7 @@ void read_failure() {
 const int loaded = [] {
     version = version_from_environment();
     read_failure();
-    fake_set_on_synchronize(&finish_held_work);
+    fake_set_on_call(&see_driver_call);
     return 1;
 }();
 

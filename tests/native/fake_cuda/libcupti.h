@@ -16,6 +16,7 @@ struct Client {
     CUpti_BuffersCallbackRequestFunc request = nullptr;
     CUpti_BuffersCallbackCompleteFunc complete = nullptr;
     CUpti_TimestampCallbackFunc timestamp = nullptr;
+    bool follows_compilations = false;  // not before the first call that is recorded or called back for
 };
 
 extern std::recursive_mutex mutex;
@@ -43,7 +44,8 @@ void die(const char* why);
 void complete_buffer();
 CUptiResult next_record(uint8_t* buffer, size_t valid, CUpti_Activity** record);
 size_t take_dropped();
-void finish_held_work();
+// Called by the fake driver.
+void see_driver_call(uint32_t callback);
 
 }  // namespace fake
 

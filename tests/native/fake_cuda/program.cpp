@@ -117,9 +117,10 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     const auto domain = is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     const uint32_t correlation = next_correlation++;
-    call_back(domain, callback, CUPTI_API_ENTER, correlation);
     CUpti_ActivityAPI api{};
     api.kind = is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+    client.follows_compilations |= is_enabled(api.kind) || calls_back(domain, callback);
+    call_back(domain, callback, CUPTI_API_ENTER, correlation);
     api.cbid = callback;
     api.start = now();
     api.processId = uint32_t(getpid());
@@ -130,6 +131,11 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     add(api);
     call_back(domain, callback, CUPTI_API_EXIT, correlation);
     return correlation;
+}
+
+void finish_held_work() {
+    for (const auto& record : held) append(record);
+    held.clear();
 }
 
 CUpti_ActivityKernel10 kernel_record(const char* name, uint32_t device, uint32_t stream,
@@ -229,11 +235,9 @@ size_t take_dropped() {
     return count;
 }
 
-// Called by the fake driver's cuCtxSynchronize, which is a call that is recorded, too.
-void finish_held_work() {
-    call(true, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, [](uint32_t) {
-        for (const auto& record : held) append(record);
-        held.clear();
+void see_driver_call(uint32_t callback) {
+    call(true, callback, [=](uint32_t) {
+        if (callback == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize) finish_held_work();
     });
 }
 
@@ -404,6 +408,7 @@ void fake_create_stream(uint32_t device, uint32_t stream, int32_t priority) {
 
 void fake_compilation(void) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
+    if (!client.follows_compilations) return;
     CUpti_ActivityJit2 compilation{};
     compilation.kind = CUPTI_ACTIVITY_KIND_JIT;
     compilation.jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN;
