@@ -105,7 +105,7 @@ public:
             const LaunchSpan& launch = launches_[i];
             doubt_ns += drift_ns(at_ns, launch.first_ns);
             at_ns = launch.first_ns;
-            const std::optional<Range> found = only_one(launch, offset_ns, doubt_ns + usual_noise_ns);
+            const std::optional<Range> found = kernel_of(launch, offset_ns, doubt_ns);
             if (!found) continue;
             bounds.push_back({launch.first_ns, found->low_ns, found->high_ns});
             offset_ns = std::clamp(offset_ns, found->low_ns, found->high_ns);
@@ -117,6 +117,12 @@ public:
     bool is_guessed() const { return is_guessed_; }
 
 private:
+    // Only where no kernel suits it may be that its times were converted badly: its neighbours may be closer.
+    std::optional<Range> kernel_of(const LaunchSpan& launch, int64_t offset_ns, int64_t doubt_ns) const {
+        const std::optional<Range> found = only_one(launch, offset_ns, doubt_ns);
+        return found ? found : only_one(launch, offset_ns, doubt_ns + usual_noise_ns);
+    }
+
     // What the only kernel says that the launch can belong to.
     std::optional<Range> only_one(const LaunchSpan& launch, int64_t offset_ns, int64_t doubt_ns) const {
         std::optional<Range> found;

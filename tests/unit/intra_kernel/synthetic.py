@@ -70,6 +70,8 @@ class Device:
     drift: float = 0.0
     noise_ns: int = 100
     """How far CUPTI's times of a kernel are off."""
+    margins_ns: tuple[int, int] = (400, 1_200)
+    """Least and most time between the start of a kernel and its first block, and likewise at its end."""
     blocks: int = 4
     index: int = 0
     seed: int = 0
@@ -88,11 +90,11 @@ class Device:
         """When it ended. Each range of a block has its true time as payload."""
         number = self.launches
         self.launches += 1
-        first = start_ns + self._random.randint(400, 1_200)
+        first = start_ns + self._random.randint(*self.margins_ns)
         if is_recorded:
             for block in range(self.blocks):
                 self.run_block(block, first + self._random.randint(0, 200), length_ns)
-        end_ns = first + 200 + length_ns + self._random.randint(400, 1_200)
+        end_ns = first + 200 + length_ns + self._random.randint(*self.margins_ns)
         self._tell(number, start_ns, end_ns, stream)
         return end_ns
 
@@ -122,12 +124,13 @@ class Device:
             args_json=f'{{"device": {self.index}, "stream": {stream}, "grid": [{self.blocks}, 1, 1]}}',
         )
 
-    def join(self, *measured_ns: int) -> Trace:
-        """With calibrations at these moments, wall time."""
+    def join(self, *measured_ns: int, off_ns: int = 900, error_ns: int = 2_000) -> Trace:
+        """With calibrations at these moments, wall time: how far off, and how far they say they may be."""
         self.trace.native.sort()
         at_ns = [self.globaltimer(moment_ns) for moment_ns in measured_ns]
         measured = [
-            (self.index, at, moment - at + 900, 2_000) for at, moment in zip(at_ns, measured_ns, strict=True)
+            (self.index, at, moment - at + off_ns, error_ns)
+            for at, moment in zip(at_ns, measured_ns, strict=True)
         ]
         _native.join_intra_kernel(self.trace.native, [self.buffer.contents()], measured)
         return self.trace

@@ -87,6 +87,21 @@ def test_short_kernels_one_behind_the_other_are_told_apart(seed: int, gap_ns: in
     assert trace.metadata["intra_kernel_clock"][0]["source"] == "kernels"
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), off_ns=st.integers(-2_400, 2_400))
+def test_pairs_of_short_kernels_are_told_apart_however_far_off_the_calibration_is(
+    seed: int, off_ns: int
+) -> None:
+    """As in the replays of a graph with two of them: one begins where the other ends."""
+    device = Device(seed=seed, noise_ns=30, margins_ns=(400, 430), blocks=16)
+    at_ns = NOW_NS
+    for number in range(40):
+        at_ns = device.launch(at_ns + (0 if number % 2 else 12_000), length_ns=200)
+    trace = device.join(at_ns + 100_000, off_ns=off_ns, error_ns=2_500)
+    assert check(device, trace, 40) < 1_000
+    assert trace.metadata["intra_kernel_clock"][0]["source"] == "kernels"
+
+
 def test_a_thousand_launches_over_a_minute_are_placed_within_a_microsecond() -> None:
     device = Device(drift=12e-6, noise_ns=100)
     for number in range(1000):
