@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from benchmarks.floor.cupti import load_client
-from benchmarks.gpu.ours import FLOOR, NOTHING, floor
+from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, NOTHING, floor
 from benchmarks.gpu.training import MODELS, Seen, Training
 
 OURS = "kinetograph, CUDA"
@@ -24,6 +24,7 @@ def contenders() -> list[Training]:
     for model in MODELS:
         made += [
             Training(NOTHING, model, nullcontext),
+            Training(KERNEL_FLOOR, model, lambda: floor(client, runtime=False)),
             Training(FLOOR, model, lambda: floor(client)),
             Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
             Training(OURS_WITH_OPERATORS, model, lambda: kg.profile(activities=both), seen, kg.scope),
