@@ -43,9 +43,11 @@ public:
     bool record_driver(bool on) const;
     // Whoever registers callbacks gets the records, and those before it are not told.
     void take_callbacks_back();
-    // Everything off. CUPTI is let go of when the program next returns from a call, where that is safe: until
+    // Everything off. CUPTI is let go of when anybody next returns from a call, where that is safe: until
     // then it would cost the program some time in each call.
     void detach();
+    // Whether the next call would do.
+    bool can_be_let_go() const { return is_leaving_.load(std::memory_order_relaxed) && !is_capturing(); }
     // After that, without waiting for such a call: CUPTI stays loaded, and is free for others.
     void leave_now();
     // Another tool has taken our place, and perhaps our buffers, or CUPTI does not work: leaves it.

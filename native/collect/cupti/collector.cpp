@@ -76,6 +76,7 @@ private:
     bool is_crash_safe() const;
     bool is_last(uint64_t use);
     int look_around();
+    int look_around_locked();
     int follow_program();
     void try_to_attach();
     void open();
@@ -86,6 +87,7 @@ private:
     void flush_attached(bool may_wait);
     std::string refused_kinds();
     bool is_taken_over(bool waited, bool is_witness_lost);
+    void let_go();
     void make_a_call();
     void follow_compilations();
     void give_up(bool is_taken_over, std::string reason);
@@ -160,6 +162,10 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
 // The program may initialise CUDA at any time; then we follow. In milliseconds, when to look again.
 int CudaCollector::look_around() {
     std::lock_guard lock(mutex_);
+    return look_around_locked();
+}
+
+int CudaCollector::look_around_locked() {
     if (state_ == CudaState::attached && is_crash_safe()) {
         attachment_->flush(false);
         calls_.hand_over();
@@ -172,17 +178,21 @@ int CudaCollector::look_around() {
 
 int CudaCollector::follow_program() {
     const bool was_waiting = status().state == CudaState::waiting;
-    const int next_ms = look_around();
-    tell_in_advance();
+    int next_ms = 0;
+    {
+        // Who sees that we are attached may end at once: then all is told.
+        std::lock_guard lock(mutex_);
+        next_ms = look_around_locked();
+        tell_in_advance();
+    }
     const auto tell = late_refusal.load(std::memory_order_acquire);
     if (tell && was_waiting && status().state == CudaState::refused) tell();
     return next_ms;
 }
 
-// In the decoder's thread: what the file of a session needs whose process is killed.
+// In the decoder's thread, locked: what the file of a session needs whose process is killed.
 void CudaCollector::tell_in_advance() {
     record::ThreadBuffer* thread = record::recording_thread();
-    std::lock_guard lock(mutex_);
     if (!thread || state_ != CudaState::attached || !is_crash_safe() || says_incomplete_) return;
     if (decoder_->records() == complete_at_) return;
     says_incomplete_ = true;
@@ -331,8 +341,17 @@ void CudaCollector::stop(uint64_t use) {
     calls_.hand_over();  // calls that came behind the last flush are nobody's, and not the next session's
     if (thread_) thread_->stop();
     thread_.reset();
-    // At its end CUPTI is let go of. At the program's next call that might be another tool's.
-    if (driver_) make_a_call();
+    if (driver_) let_go();
+}
+
+// At the program's next call CUPTI might be another tool's. The end of ours does nothing where another thread
+// holds the lock for a moment, and there is nothing to do where one is letting go: then we wait for it.
+void CudaCollector::let_go() {
+    for (int tries = 0; tries < 3; ++tries) {
+        make_a_call();
+        std::lock_guard lock(mutex_);
+        if (!attachment_ || !attachment_->can_be_let_go()) return;
+    }
 }
 
 // That changes nothing.
