@@ -91,7 +91,8 @@ add_library(kinetograph_trace STATIC
   format/perfetto_sequence.cpp format/perfetto_values.cpp format/perfetto_places.cpp format/perfetto_links.cpp
   format/perfetto_packet_reader.cpp format/perfetto_reader.cpp format/folded.cpp
   intra_kernel/buffer.cpp intra_kernel/segment.cpp intra_kernel/segment_clock.cpp intra_kernel/segment_rows.cpp
-  intra_kernel/decode.cpp intra_kernel/offset_fit.cpp intra_kernel/attribution.cpp intra_kernel/join.cpp
+  intra_kernel/decode.cpp intra_kernel/offset_fit.cpp intra_kernel/launch_tracker.cpp
+  intra_kernel/attribution.cpp intra_kernel/join.cpp
   intra_kernel/task_times.cpp)
 target_link_libraries(kinetograph_trace PUBLIC kinetograph)
 # Two such builds are most of what CI compiles. Elsewhere each file has to include what it needs.

@@ -7,35 +7,11 @@
 #include <unordered_set>
 
 #include "intra_kernel/kernel_index.h"
+#include "intra_kernel/launch_tracker.h"
 
 namespace kinetograph::intra_kernel {
 
 namespace {
-
-// More than any two clocks are apart in rate.
-constexpr double most_drift = 100e-6;
-// More than the rate of two crystals changes while a program runs.
-constexpr double usual_wander = 1e-6;
-// Times of kernels are converted by those who tell them, and not all alike.
-constexpr int64_t usual_noise_ns = 1'000;
-// Pairs of launches and kernels that are looked at to find where to begin.
-constexpr size_t most_pairs = 2'000'000;
-constexpr size_t fewest_voters = 16;
-
-int64_t drift_ns(int64_t from_ns, int64_t to_ns) {
-    return int64_t(double(from_ns > to_ns ? from_ns - to_ns : to_ns - from_ns) * most_drift);
-}
-
-// Segments that probably belong together.
-struct LaunchSpan {
-    int64_t first_ns, last_ns;
-    uint64_t blocks;
-};
-
-struct Range {
-    int64_t low_ns, high_ns;
-    int64_t middle_ns() const { return low_ns + (high_ns - low_ns) / 2; }
-};
 
 std::vector<LaunchSpan> launches_of(std::span<const SegmentSpan> segments) {
     std::unordered_map<uint64_t, size_t> known;
@@ -51,146 +27,6 @@ std::vector<LaunchSpan> launches_of(std::span<const SegmentSpan> segments) {
               [](const LaunchSpan& a, const LaunchSpan& b) { return a.first_ns < b.first_ns; });
     return launches;
 }
-
-// The offsets with which the launch lies within the kernel.
-Range offsets_of(const LaunchSpan& launch, const KernelSpan& kernel) {
-    return {kernel.start_ns - launch.first_ns, kernel.end_ns - launch.last_ns};
-}
-
-// Where most ranges overlap. Nothing, where two places that have nothing in common are as good.
-std::optional<Range> most_wanted(const std::vector<Range>& ranges) {
-    struct Edge {
-        int64_t at_ns;
-        int change;
-    };
-    std::vector<Edge> edges;
-    for (const Range& range : ranges) {
-        edges.push_back({range.low_ns, 1});
-        edges.push_back({range.high_ns, -1});
-    }
-    std::sort(edges.begin(), edges.end(),
-              [](Edge a, Edge b) { return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.change > b.change; });
-    int votes = 0, most = 0, places = 0;
-    Range best{};
-    for (size_t i = 0; i + 1 < edges.size(); ++i) {
-        votes += edges[i].change;
-        if (edges[i].change < 0 || votes < most) continue;
-        // A peak is where the next edge goes down.
-        if (edges[i + 1].change > 0) continue;
-        if (votes == most && edges[i].at_ns - best.high_ns < 2 * usual_noise_ns) {
-            best.high_ns = edges[i + 1].at_ns;
-            continue;
-        }
-        places = votes > most ? 1 : places + 1;
-        most = votes;
-        best = {edges[i].at_ns, edges[i + 1].at_ns};
-    }
-    return places == 1 ? std::optional(best) : std::nullopt;
-}
-
-// Finds which launches surely belong to which kernel, from the last one back, and what that says.
-class Tracker {
-public:
-    Tracker(std::span<const KernelSpan> kernels, const KernelIndex& index,
-            const std::vector<LaunchSpan>& launches)
-        : kernels_(kernels), index_(index), launches_(launches) {}
-
-    std::vector<OffsetBounds> track(const MeasuredOffset* measured) {
-        std::vector<OffsetBounds> bounds;
-        const std::optional<Range> begin = where_to_begin(measured);
-        if (!begin) return bounds;
-        int64_t at_ns = launches_.back().first_ns, offset_ns = begin->middle_ns();
-        int64_t doubt_ns = (begin->high_ns - begin->low_ns) / 2;
-        for (size_t i = launches_.size(); i-- > 0;) {
-            const LaunchSpan& launch = launches_[i];
-            doubt_ns += drift_ns(at_ns, launch.first_ns);
-            at_ns = launch.first_ns;
-            const std::optional<Range> found = kernel_of(launch, offset_ns, doubt_ns);
-            if (!found) continue;
-            bounds.push_back({launch.first_ns, found->low_ns, found->high_ns});
-            offset_ns = std::clamp(offset_ns, found->low_ns, found->high_ns);
-            doubt_ns = std::min(doubt_ns, (found->high_ns - found->low_ns) / 2);
-        }
-        return bounds;
-    }
-
-    bool is_guessed() const { return is_guessed_; }
-
-private:
-    // Only where no kernel suits it may be that its times were converted badly: its neighbours may be closer.
-    std::optional<Range> kernel_of(const LaunchSpan& launch, int64_t offset_ns, int64_t doubt_ns) const {
-        const std::optional<Range> found = only_one(launch, offset_ns, doubt_ns);
-        return found ? found : only_one(launch, offset_ns, doubt_ns + usual_noise_ns);
-    }
-
-    // What the only kernel says that the launch can belong to.
-    std::optional<Range> only_one(const LaunchSpan& launch, int64_t offset_ns, int64_t doubt_ns) const {
-        std::optional<Range> found;
-        int count = 0;
-        index_.around(launch.blocks, launch.first_ns + offset_ns + doubt_ns,
-                      launch.last_ns + offset_ns - doubt_ns, [&](uint32_t number) {
-                          const Range range = offsets_of(launch, kernels_[number]);
-                          if (range.low_ns > range.high_ns) return;
-                          found = range;
-                          ++count;
-                      });
-        return count == 1 ? found : std::nullopt;
-    }
-
-    std::optional<Range> where_to_begin(const MeasuredOffset* measured) {
-        if (launches_.empty()) return std::nullopt;
-        if (measured) {
-            const int64_t doubt_ns =
-                measured->error_ns + usual_noise_ns + drift_ns(measured->at_ns, launches_.back().first_ns);
-            const Range within{measured->offset_ns - doubt_ns, measured->offset_ns + doubt_ns};
-            const std::vector<Range> ranges = votes(within);
-            if (!ranges.empty()) return most_wanted(ranges).value_or(within);
-        }
-        const std::optional<Range> wanted = most_wanted(votes(std::nullopt));
-        return wanted ? wanted : last_kernel();
-    }
-
-    // Launches that follow one another as evenly as kernels do could be any of them.
-    std::optional<Range> last_kernel() {
-        const LaunchSpan& launch = launches_.back();
-        std::optional<Range> found;
-        index_.each(launch.blocks, [&](uint32_t number) {
-            const Range range = offsets_of(launch, kernels_[number]);
-            if (range.low_ns <= range.high_ns && (!found || range.low_ns > found->low_ns)) found = range;
-        });
-        is_guessed_ = found.has_value();
-        return found;
-    }
-
-    // Each pair of launch and kernel that may belong together has a vote; the last launches are asked, for
-    // clocks drift.
-    std::vector<Range> votes(const std::optional<Range>& within) const {
-        std::vector<Range> ranges;
-        size_t voters = 0, pairs = 0;
-        for (size_t i = launches_.size(); i-- > 0;) {
-            const LaunchSpan& launch = launches_[i];
-            pairs += index_.count(launch.blocks);
-            if (++voters > fewest_voters && pairs > most_pairs) break;
-            const int64_t doubt_ns = drift_ns(launch.first_ns, launches_.back().first_ns);
-            if (doubt_ns > 10 * usual_noise_ns && voters > fewest_voters) break;
-            index_.each(launch.blocks, [&](uint32_t number) {
-                Range range = offsets_of(launch, kernels_[number]);
-                if (range.low_ns > range.high_ns) return;
-                range = {range.low_ns - doubt_ns, range.high_ns + doubt_ns};
-                if (within)
-                    range = {std::max(range.low_ns, within->low_ns),
-                             std::min(range.high_ns, within->high_ns)};
-                if (range.low_ns <= range.high_ns) ranges.push_back(range);
-            });
-        }
-        return ranges;
-    }
-
-    std::span<const KernelSpan> kernels_;
-    const KernelIndex& index_;
-    const std::vector<LaunchSpan>& launches_;
-    bool is_guessed_ = false;
-};
 
 // Gives each segment to the kernel in whose span it lies. Where kernels of one grid run at the same time, a
 // block that one of them had already is another's; else the one that ends first is served first.
@@ -224,7 +60,7 @@ private:
 
     uint32_t kernel_of(const SegmentSpan& segment) {
         const int64_t offset_ns = result_.fit->offset_ns(segment.first_ns);
-        const int64_t doubt_ns = result_.fit->error_ns() + usual_noise_ns;
+        const int64_t doubt_ns = result_.fit->doubt_ns(segment.first_ns) + usual_noise_ns;
         const int64_t first_ns = segment.first_ns + offset_ns, last_ns = segment.last_ns + offset_ns;
         Candidate best;
         int equals = 0;
@@ -323,8 +159,8 @@ Attribution attribute(std::span<const SegmentSpan> segments, std::span<const Ker
     result.bounds.assign(kernels.size(), {0, INT64_MIN, INT64_MAX});
     const KernelIndex index(kernels);
     const std::vector<LaunchSpan> launches = launches_of(segments);
-    Tracker tracker(kernels, index, launches);
-    const std::vector<OffsetBounds> bounds = tracker.track(measured.empty() ? nullptr : &measured.back());
+    LaunchTracker tracker(kernels, index, launches, measured);
+    const std::vector<OffsetBounds> bounds = tracker.track();
     result.is_guessed = tracker.is_guessed();
     result.is_bounded = !bounds.empty();
     if (result.is_bounded)

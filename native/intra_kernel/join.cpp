@@ -137,7 +137,7 @@ private:
     Attribution attribution_;
     std::vector<Launch> launches_;
     uint64_t homeless_ = 0;  // segments in the window that no kernel can have made
-    int64_t worst_ns_ = 0;   // by which a launch and its kernel contradict each other
+    int64_t worst_ns_ = 0;   // of launches: by which they contradict their kernels, or are in doubt
     uint32_t task_names_of_ = UINT32_MAX;
     std::map<std::string, uint32_t> processes_;  // by pid
     std::map<Place, Planned> tracks_;
@@ -201,7 +201,6 @@ void DeviceJoin::attribute(const std::vector<MeasuredOffset>& measured) {
 // window decides.
 void DeviceJoin::leave_out_others() {
     const bool knows_time = attribution_.fit && attribution_.fit->error_ns() != INT64_MAX;
-    const int64_t doubt_ns = knows_time ? attribution_.fit->error_ns() : 0;
     const std::vector<trace::Pause> pauses = trace::pauses_of(trace_);
     const auto is_in_pause = [&](int64_t first_ns, int64_t last_ns) {
         return std::any_of(pauses.begin(), pauses.end(), [&](const trace::Pause& pause) {
@@ -213,6 +212,7 @@ void DeviceJoin::leave_out_others() {
     for (size_t i = 0; i < is_kept.size(); ++i) {
         const SegmentSpan& span = found_.spans[i];
         const int64_t offset_ns = attribution_.fit->offset_ns(span.first_ns);
+        const int64_t doubt_ns = knows_time ? attribution_.fit->doubt_ns(span.first_ns) : 0;
         const bool is_inside = trace_.window_end_ns == 0 || !knows_time ||
                                (span.last_ns + offset_ns >= trace_.window_start_ns - doubt_ns &&
                                 span.first_ns + offset_ns <= trace_.window_end_ns + doubt_ns &&
@@ -245,6 +245,7 @@ void DeviceJoin::group_launches() {
     std::stable_sort(launches_.begin(), launches_.end(),
                      [&](const Launch& a, const Launch& b) { return first_ns(a) < first_ns(b); });
     for (const Launch& launch : launches_) {
+        worst_ns_ = std::max(worst_ns_, attribution_.fit->doubt_ns(first_ns(launch)));
         if (launch.kernel == Attribution::no_kernel) continue;
         const OffsetBounds& bounds = attribution_.bounds[launch.kernel];
         worst_ns_ =

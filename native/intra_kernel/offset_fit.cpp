@@ -93,12 +93,24 @@ void OffsetFit::find_error() {
     error_ns_ = int64_t(std::ceil(std::min(error, 1e18)));
 }
 
-int64_t OffsetFit::offset_ns(int64_t at_ns) const {
-    if (windows_.empty()) return 0;
+// The last that has begun by then, or the first.
+const OffsetFit::Window& OffsetFit::window_at(int64_t at_ns) const {
     auto next = std::upper_bound(windows_.begin(), windows_.end(), at_ns,
                                  [](int64_t at, const Window& window) { return at < window.begin_ns; });
     if (next != windows_.begin()) --next;
-    return base_ns_ + std::llround(next->middle() + line(at_ns));
+    return *next;
+}
+
+int64_t OffsetFit::offset_ns(int64_t at_ns) const {
+    if (windows_.empty()) return 0;
+    return base_ns_ + std::llround(window_at(at_ns).middle() + line(at_ns));
+}
+
+int64_t OffsetFit::doubt_ns(int64_t at_ns) const {
+    if (windows_.empty() || slope_doubt_ == 0) return error_ns_;
+    const Window& window = window_at(at_ns);
+    const int64_t away_ns = std::max<int64_t>({0, window.begin_ns - at_ns, at_ns - window.end_ns});
+    return error_ns_ + int64_t(std::min(slope_doubt_ * double(away_ns), 1e17));
 }
 
 }  // namespace kinetograph::intra_kernel

@@ -29,6 +29,8 @@ public:
     // The largest of all windows: half of what the kernels leave open, half of the step to the next, and what
     // the drift may be wrong by.
     int64_t error_ns() const { return error_ns_; }
+    // The same at a time that may be far from all windows, where the drift has its way.
+    int64_t doubt_ns(int64_t at_ns) const;
     double drift_ppm() const { return slope_ * 1e6; }
 
 private:
@@ -42,6 +44,7 @@ private:
     void find_windows(const std::vector<OffsetBounds>& bounds);
     bool narrow(Window& window, const OffsetBounds& bounds) const;
     void find_error();
+    const Window& window_at(int64_t at_ns) const;
 
     int64_t origin_ns_ = 0;  // globaltimer
     int64_t base_ns_ = 0;    // offsets count from here: as doubles they would be too coarse

@@ -86,7 +86,14 @@ class Device:
     def globaltimer(self, wall_ns: int) -> int:
         return wall_ns - self.offset_ns - round((wall_ns - NOW_NS) * self.drift)
 
-    def launch(self, start_ns: int, length_ns: int = 5_000, stream: int = 7, is_recorded: bool = True) -> int:
+    def launch(
+        self,
+        start_ns: int,
+        length_ns: int = 5_000,
+        stream: int = 7,
+        is_recorded: bool = True,
+        is_told: bool = True,
+    ) -> int:
         """When it ended. Each range of a block has its true time as payload."""
         number = self.launches
         self.launches += 1
@@ -95,7 +102,8 @@ class Device:
             for block in range(self.blocks):
                 self.run_block(block, first + self._random.randint(0, 200), length_ns)
         end_ns = first + 200 + length_ns + self._random.randint(*self.margins_ns)
-        self._tell(number, start_ns, end_ns, stream)
+        if is_told:
+            self._tell(number, start_ns, end_ns, stream)
         return end_ns
 
     def run_block(self, block: int, begin_ns: int, length_ns: int) -> None:

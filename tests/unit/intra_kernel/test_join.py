@@ -102,6 +102,52 @@ def test_pairs_of_short_kernels_are_told_apart_however_far_off_the_calibration_i
     assert trace.metadata["intra_kernel_clock"][0]["source"] == "kernels"
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    off_ns=st.integers(-600, 600),
+    drift=st.floats(-20e-6, 20e-6),
+    apart_ns=st.sampled_from([2_000_000, 10_000_000, 60_000_000]),
+    is_measured_twice=st.booleans(),
+)
+def test_pairs_of_short_kernels_are_told_apart_over_seconds(
+    seed: int, off_ns: int, drift: float, apart_ns: int, is_measured_twice: bool
+) -> None:
+    """The clocks drift by more between two pairs than lies between the kernels of one."""
+    device = Device(seed=seed, drift=drift, margins_ns=(400, 600))
+    at_ns = NOW_NS
+    for number in range(60):
+        at_ns = device.launch(NOW_NS + number * apart_ns, length_ns=200)
+        at_ns = device.launch(at_ns, length_ns=200)
+    measured_ns = [NOW_NS - 1_000_000][: int(is_measured_twice)]
+    trace = device.join(*measured_ns, at_ns + 100_000, off_ns=off_ns, error_ns=2_500)
+    assert check(device, trace, 120) < 1_000
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), off_ns=st.integers(-2_400, 2_400))
+def test_neighbours_that_record_nothing_are_known_by_those_who_have_none(seed: int, off_ns: int) -> None:
+    device = Device(seed=seed)
+    at_ns = NOW_NS
+    for number in range(24):
+        at_ns = device.launch(at_ns + 12_000 + number * 7, length_ns=200)
+        if number % 6:
+            at_ns = device.launch(at_ns, length_ns=200, is_recorded=False)
+    trace = device.join(at_ns + 100_000, off_ns=off_ns, error_ns=2_500)
+    assert check(device, trace, 24) < 1_500
+
+
+def test_where_the_first_kernels_are_missing_launches_are_not_moved_to_their_neighbours() -> None:
+    """As where a session begins while the device is busy: CUPTI is silent on what was launched before."""
+    device = Device(margins_ns=(400, 430))
+    at_ns = NOW_NS
+    for number in range(20):
+        at_ns = device.launch(at_ns, length_ns=200, is_told=number > 0)
+    trace = device.join(at_ns + 100_000, off_ns=200, error_ns=2_500)
+    for event in inside(trace):
+        assert abs(event.start_ns - event.args["payload"]) <= stated_error_ns(trace)
+
+
 def test_a_thousand_launches_over_a_minute_are_placed_within_a_microsecond() -> None:
     device = Device(drift=12e-6, noise_ns=100)
     for number in range(1000):
