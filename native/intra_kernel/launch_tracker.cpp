@@ -113,8 +113,9 @@ void LaunchTracker::find_rate() {
     const double apart_ns = double(last.at_ns) - double(first.at_ns);
     if (apart_ns <= 0) return;
     const double doubt = (double(first.error_ns) + double(last.error_ns)) / apart_ns + usual_wander;
-    if (doubt > rate_doubt_) return;
-    rate_ = double(last.offset_ns - first.offset_ns) / apart_ns;
+    const double rate = (double(last.offset_ns) - double(first.offset_ns)) / apart_ns;
+    if (doubt > rate_doubt_ || std::abs(rate) > most_drift) return;
+    rate_ = rate;
     rate_doubt_ = doubt;
 }
 
@@ -300,8 +301,9 @@ void LaunchTracker::learn(Known known) {
     if (passed_ns == 0) return;
     const double doubt_ns = known_.range.half_ns() + begun_.range.half_ns() + 2 * jitter_ns;
     const double doubt = doubt_ns / std::abs(passed_ns) + usual_wander;
-    if (doubt >= rate_doubt_) return;
-    rate_ = (known_.range.middle_ns() - begun_.range.middle_ns()) / passed_ns;
+    const double rate = (known_.range.middle_ns() - begun_.range.middle_ns()) / passed_ns;
+    if (doubt >= rate_doubt_ || std::abs(rate) > most_drift) return;
+    rate_ = rate;
     rate_doubt_ = doubt;
 }
 

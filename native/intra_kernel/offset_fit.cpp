@@ -10,6 +10,8 @@ namespace {
 // How far two oscillators drift apart, if nothing is known: the slope that a short session shows is mostly
 // noise, and held back by that.
 constexpr double usual_drift = 50e-6;
+// Beyond any clock's: what does not keep to that are no times.
+constexpr double steepest = 1e-3;
 
 // The middle of what a kernel leaves open is about as far from the truth as a quarter of it.
 double weight_of(const OffsetBounds& bounds) {
@@ -55,7 +57,7 @@ void OffsetFit::find_slope(const std::vector<OffsetBounds>& bounds) {
         xx += weight_of(each) * x * x;
         xy += weight_of(each) * x * (y_of(each) - y_mean);
     }
-    slope_ = xy / xx;
+    slope_ = std::clamp(xy / xx, -steepest, steepest);
     slope_doubt_ = 1 / std::sqrt(xx);
 }
 

@@ -68,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         trace::Trace joined = session();
         std::map<int32_t, std::vector<intra_kernel::MeasuredOffset>> offsets;
         if (size % 2) offsets[0] = {measured(data, size)};
+        if (size % 4 == 3) offsets[0].push_back(measured(data, size / 2));
         // The same twice, as if two buffers had been passed to each kernel.
         const intra_kernel::BufferContents contents{bytes, {"first"}, device};
         intra_kernel::join(joined, {contents, contents}, offsets, size % 3);
