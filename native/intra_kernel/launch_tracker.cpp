@@ -17,6 +17,7 @@ constexpr size_t most_in_crowd = 64;
 // Pairs of launches and kernels that are looked at to find where to begin.
 constexpr size_t most_pairs = 2'000'000;
 constexpr size_t fewest_voters = 16;
+constexpr size_t most_beginnings = 8;
 // With more than that nothing is told any more.
 constexpr size_t most_votes = 10'000;
 
@@ -89,15 +90,29 @@ LaunchTracker::LaunchTracker(std::span<const KernelSpan> kernels, const KernelIn
       index_(index),
       launches_(launches),
       measured_(measured),
-      needs_a_lead_(has_silent_kernels()),
+      has_silent_kernels_(count_kernels() > launches.size()),
       rate_doubt_(most_drift) {}
 
+// Of several places to begin, the one is right from where most launches are found. Kernels that follow each
+// other evenly differ only at their ends.
 std::vector<OffsetBounds> LaunchTracker::track() {
+    if (launches_.empty()) return {};
+    const Places places = where_to_begin();
+    if (places.size() > 1 && places.size() <= most_beginnings && !has_silent_kernels_) {
+        std::vector<std::vector<OffsetBounds>> found;
+        for (const OffsetRange& place : places) found.push_back(track_from(place));
+        std::sort(found.begin(), found.end(),
+                  [](const auto& a, const auto& b) { return a.size() > b.size(); });
+        if (found[0].size() > found[1].size()) return std::move(found[0]);
+    }
+    const std::optional<OffsetRange> all = span_of(places);
+    return all ? track_from(*all) : std::vector<OffsetBounds>();
+}
+
+std::vector<OffsetBounds> LaunchTracker::track_from(const OffsetRange& begin) {
     std::vector<OffsetBounds> bounds;
     find_rate();
-    const std::optional<OffsetRange> begin = where_to_begin();
-    if (!begin) return bounds;
-    begun_ = known_ = {launches_.back().first_ns, *begin};
+    begun_ = known_ = {launches_.back().first_ns, begin};
     for (size_t end = launches_.size(); end > 0;) {
         const size_t first = begin_of_crowd(end);
         follow(first, end, bounds);
@@ -108,6 +123,8 @@ std::vector<OffsetBounds> LaunchTracker::track() {
 
 // Two calibrations tell how fast the offset moves.
 void LaunchTracker::find_rate() {
+    rate_ = 0;
+    rate_doubt_ = most_drift;
     if (measured_.size() < 2) return;
     const MeasuredOffset &first = measured_.front(), &last = measured_.back();
     const double apart_ns = double(last.at_ns) - double(first.at_ns);
@@ -121,13 +138,13 @@ void LaunchTracker::find_rate() {
 
 // ---- where to begin
 
-// Kernels that may not have recorded anything: then a launch that is taken for its neighbour finds one, too.
-bool LaunchTracker::has_silent_kernels() const {
+// That launches may belong to.
+size_t LaunchTracker::count_kernels() const {
     std::unordered_set<uint64_t> grids;
     size_t kernels = 0;
     for (const LaunchSpan& launch : launches_)
         if (grids.insert(launch.blocks).second) kernels += index_.count(launch.blocks);
-    return kernels > launches_.size();
+    return kernels;
 }
 
 // Where most votes overlap: one place, unless others are as good that are so far apart.
@@ -135,7 +152,8 @@ LaunchTracker::Places LaunchTracker::most_wanted(const Votes& votes, int64_t apa
     const std::vector<Peak> peaks = peaks_of(votes);
     size_t most = 0;
     for (const Peak& peak : peaks) most = std::max(most, peak.votes);
-    const size_t enough = needs_a_lead_ ? most - most / 10 : most;
+    // A kernel that records nothing may make up for one that is badly told.
+    const size_t enough = has_silent_kernels_ ? most - most / 10 : most;
     Places places;
     for (const Peak& peak : peaks) {
         if (peak.votes < enough) continue;
@@ -147,18 +165,28 @@ LaunchTracker::Places LaunchTracker::most_wanted(const Votes& votes, int64_t apa
     return places;
 }
 
-std::optional<OffsetRange> LaunchTracker::where_to_begin() {
-    if (launches_.empty()) return std::nullopt;
+LaunchTracker::Places LaunchTracker::where_to_begin() const {
     if (!measured_.empty()) {
-        const MeasuredOffset& last = measured_.back();
-        const int64_t doubt_ns =
-            last.error_ns + usual_noise_ns + most_drift_ns(last.at_ns, launches_.back().first_ns);
-        const OffsetRange within{last.offset_ns - doubt_ns, last.offset_ns + doubt_ns};
-        const Places places = most_wanted(first_votes(within), 2 * usual_noise_ns);
-        if (!places.empty()) return places.size() == 1 ? places[0] : within;
+        const Places places = most_wanted(first_votes(measured_range()), 2 * jitter_ns);
+        if (!places.empty()) return places;
     }
-    const Places places = most_wanted(first_votes(std::nullopt), 2 * usual_noise_ns);
-    return places.size() == 1 ? places[0] : last_kernel();
+    return most_wanted(first_votes(std::nullopt), 2 * jitter_ns);
+}
+
+// Where nothing tells the places apart.
+std::optional<OffsetRange> LaunchTracker::span_of(const Places& places) {
+    for (size_t i = 1; i < places.size(); ++i)
+        if (places[i].low_ns - places[i - 1].high_ns >= 2 * usual_noise_ns)
+            return measured_.empty() ? last_kernel() : measured_range();
+    if (places.empty()) return last_kernel();
+    return OffsetRange{places.front().low_ns, places.back().high_ns};
+}
+
+OffsetRange LaunchTracker::measured_range() const {
+    const MeasuredOffset& last = measured_.back();
+    const int64_t doubt_ns =
+        last.error_ns + usual_noise_ns + most_drift_ns(last.at_ns, launches_.back().first_ns);
+    return {last.offset_ns - doubt_ns, last.offset_ns + doubt_ns};
 }
 
 // The last launches are asked, for clocks drift.

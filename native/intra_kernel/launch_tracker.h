@@ -60,8 +60,11 @@ private:
     using Places = std::vector<OffsetRange>;
 
     void find_rate();
-    bool has_silent_kernels() const;
-    std::optional<OffsetRange> where_to_begin();
+    size_t count_kernels() const;
+    std::vector<OffsetBounds> track_from(const OffsetRange& begin);
+    Places where_to_begin() const;
+    std::optional<OffsetRange> span_of(const Places& places);
+    OffsetRange measured_range() const;
     Votes first_votes(const std::optional<OffsetRange>& within) const;
     std::optional<OffsetRange> last_kernel();
     Places most_wanted(const Votes& votes, int64_t apart_ns) const;
@@ -80,7 +83,8 @@ private:
     const KernelIndex& index_;
     const std::vector<LaunchSpan>& launches_;
     const std::vector<MeasuredOffset>& measured_;
-    const bool needs_a_lead_;
+    // More kernels than launches: a launch that is taken for its neighbour's finds a kernel all the same.
+    const bool has_silent_kernels_;
     double rate_ = 0, rate_doubt_;
     Known begun_{}, known_{};
     bool is_guessed_ = false;

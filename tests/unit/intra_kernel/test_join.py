@@ -137,6 +137,16 @@ def test_neighbours_that_record_nothing_are_known_by_those_who_have_none(seed: i
     assert check(device, trace, 24) < 1_500
 
 
+def test_thousands_of_kernels_back_to_back_are_told_apart_by_where_they_end() -> None:
+    """Nearly all of them would suit the kernel before their own as well."""
+    device = Device(seed=1, blocks=1, buffer=Buffer(10_000))
+    at_ns = NOW_NS
+    for _ in range(10_000):
+        at_ns = device.launch(at_ns, length_ns=200)
+    trace = device.join(at_ns + 100_000)
+    assert check(device, trace, 10_000) < 500
+
+
 def test_where_the_first_kernels_are_missing_launches_are_not_moved_to_their_neighbours() -> None:
     """As where a session begins while the device is busy: CUPTI is silent on what was launched before."""
     device = Device(margins_ns=(400, 430))
