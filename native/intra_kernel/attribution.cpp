@@ -96,7 +96,8 @@ void find_bounds(std::span<const SegmentSpan> segments, std::span<const KernelSp
         if (result.kernels[i] == Attribution::no_kernel) continue;
         const KernelSpan& kernel = kernels[result.kernels[i]];
         OffsetBounds& bounds = result.bounds[result.kernels[i]];
-        bounds.at_ns = segments[i].first_ns;
+        const bool is_first = bounds.low_ns == INT64_MIN;
+        bounds.at_ns = is_first ? segments[i].first_ns : std::min(bounds.at_ns, segments[i].first_ns);
         bounds.low_ns = std::max(bounds.low_ns, kernel.start_ns - segments[i].first_ns);
         bounds.high_ns = std::min(bounds.high_ns, kernel.end_ns - segments[i].last_ns);
     }
@@ -110,7 +111,7 @@ std::vector<OffsetBounds> seen_bounds(const std::vector<OffsetBounds>& bounds) {
 }
 
 // Kernels that follow each other more closely than a calibration can tell are told apart by what they say
-// together: moved by one, a launch at the edge of all kernels would have none.
+// together: moved by one, a launch at the edge of all kernels would have none, if each of them recorded.
 bool is_whole(std::span<const SegmentSpan> segments, std::span<const KernelSpan> kernels,
               const Attribution& result) {
     constexpr int64_t edge_ns = 100'000;
@@ -170,7 +171,8 @@ Attribution attribute(std::span<const SegmentSpan> segments, std::span<const Ker
     if (!result.fit) return result;
     Assignment(segments, kernels, index, result).assign();
     find_bounds(segments, kernels, result);
-    if (result.doubtful == 0 && (result.is_bounded || is_whole(segments, kernels, result))) {
+    const bool is_told_by_all = !tracker.has_silent_kernels() && is_whole(segments, kernels, result);
+    if (result.doubtful == 0 && (result.is_bounded || is_told_by_all)) {
         result.is_bounded = true;
         result.fit.emplace(seen_bounds(result.bounds));
     }

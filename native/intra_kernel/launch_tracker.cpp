@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace kinetograph::intra_kernel {
 
@@ -86,18 +85,19 @@ std::vector<Peak> peaks_of(const Votes& votes_for) {
 LaunchTracker::LaunchTracker(std::span<const KernelSpan> kernels, const KernelIndex& index,
                              const std::vector<LaunchSpan>& launches,
                              const std::vector<MeasuredOffset>& measured)
-    : kernels_(kernels),
-      index_(index),
-      launches_(launches),
-      measured_(measured),
-      has_silent_kernels_(count_kernels() > launches.size()),
-      rate_doubt_(most_drift) {}
+    : kernels_(kernels), index_(index), launches_(launches), measured_(measured) {
+    find_rate();
+    has_silent_kernels_ = find_silent_kernels();
+}
 
 // Of several places to begin, the one is right from where most launches are found. Kernels that follow each
 // other evenly differ only at their ends.
 std::vector<OffsetBounds> LaunchTracker::track() {
     if (launches_.empty()) return {};
-    const Places places = where_to_begin();
+    Places places;
+    if (!measured_.empty()) places = most_wanted(first_votes(measured_range())).places;
+    const bool is_measured = !places.empty();
+    if (!is_measured) places = most_wanted(first_votes(std::nullopt)).places;
     if (places.size() > 1 && places.size() <= most_beginnings && !has_silent_kernels_) {
         std::vector<std::vector<OffsetBounds>> found;
         for (const OffsetRange& place : places) found.push_back(track_from(place));
@@ -105,14 +105,16 @@ std::vector<OffsetBounds> LaunchTracker::track() {
                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
         if (found[0].size() > found[1].size()) return std::move(found[0]);
     }
-    const std::optional<OffsetRange> all = span_of(places);
-    return all ? track_from(*all) : std::vector<OffsetBounds>();
+    if (are_close(places)) return track_from({places.front().low_ns, places.back().high_ns});
+    const std::optional<OffsetRange> begin = is_measured ? measured_range() : last_kernel();
+    return begin ? track_from(*begin) : std::vector<OffsetBounds>();
 }
 
 std::vector<OffsetBounds> LaunchTracker::track_from(const OffsetRange& begin) {
     std::vector<OffsetBounds> bounds;
     find_rate();
-    begun_ = known_ = {launches_.back().first_ns, begin};
+    begun_.reset();
+    known_ = {launches_.back().first_ns, begin};
     for (size_t end = launches_.size(); end > 0;) {
         const size_t first = begin_of_crowd(end);
         follow(first, end, bounds);
@@ -138,55 +140,65 @@ void LaunchTracker::find_rate() {
 
 // ---- where to begin
 
-// That launches may belong to.
-size_t LaunchTracker::count_kernels() const {
-    std::unordered_set<uint64_t> grids;
-    size_t kernels = 0;
-    for (const LaunchSpan& launch : launches_)
-        if (grids.insert(launch.blocks).second) kernels += index_.count(launch.blocks);
-    return kernels;
+// More kernels of a grid than launches, not counting those from before or after all kernels.
+bool LaunchTracker::find_silent_kernels() const {
+    if (launches_.empty() || kernels_.empty()) return false;
+    std::unordered_map<uint64_t, size_t> launches;  // by grid
+    const std::optional<OffsetRange> known =
+        measured_.empty() ? std::nullopt : std::optional(measured_range());
+    const int64_t end_ns = latest_end_ns();
+    for (const LaunchSpan& launch : launches_) {
+        const OffsetRange range =
+            known ? moved(*known, launches_.back().first_ns, launch.first_ns) : OffsetRange{0, 0};
+        const bool is_beside = known && (launch.last_ns + range.high_ns < kernels_[0].start_ns ||
+                                         launch.first_ns + range.low_ns > end_ns);
+        launches[launch.blocks] += !is_beside;
+    }
+    return std::any_of(launches.begin(), launches.end(),
+                       [&](const auto& grid) { return index_.count(grid.first) > grid.second; });
 }
 
-// Where most votes overlap: one place, unless others are as good that are so far apart.
-LaunchTracker::Places LaunchTracker::most_wanted(const Votes& votes, int64_t apart_ns) const {
+int64_t LaunchTracker::latest_end_ns() const {
+    int64_t latest_ns = kernels_[0].end_ns;
+    for (const KernelSpan& kernel : kernels_) latest_ns = std::max(latest_ns, kernel.end_ns);
+    return latest_ns;
+}
+
+// Where most votes overlap: one place, or several that are as good.
+LaunchTracker::Wanted LaunchTracker::most_wanted(const Votes& votes) const {
     const std::vector<Peak> peaks = peaks_of(votes);
     size_t most = 0;
     for (const Peak& peak : peaks) most = std::max(most, peak.votes);
-    // A kernel that records nothing may make up for one that is badly told.
-    const size_t enough = has_silent_kernels_ ? most - most / 10 : most;
-    Places places;
+    Wanted wanted{{}, has_silent_kernels_ ? most / 10 : 0};
+    Places& places = wanted.places;
     for (const Peak& peak : peaks) {
-        if (peak.votes < enough) continue;
-        if (places.empty() || peak.range.low_ns - places.back().high_ns >= apart_ns)
+        if (peak.votes + wanted.tolerance < most) continue;
+        if (places.empty() || peak.range.low_ns - places.back().high_ns >= 2 * jitter_ns)
             places.push_back(peak.range);
         else
             places.back().high_ns = peak.range.high_ns;
     }
-    return places;
+    return wanted;
 }
 
-LaunchTracker::Places LaunchTracker::where_to_begin() const {
-    if (!measured_.empty()) {
-        const Places places = most_wanted(first_votes(measured_range()), 2 * jitter_ns);
-        if (!places.empty()) return places;
-    }
-    return most_wanted(first_votes(std::nullopt), 2 * jitter_ns);
-}
-
-// Where nothing tells the places apart.
-std::optional<OffsetRange> LaunchTracker::span_of(const Places& places) {
+// So that times that were converted badly may have made several of one.
+bool LaunchTracker::are_close(const Places& places) {
     for (size_t i = 1; i < places.size(); ++i)
-        if (places[i].low_ns - places[i - 1].high_ns >= 2 * usual_noise_ns)
-            return measured_.empty() ? last_kernel() : measured_range();
-    if (places.empty()) return last_kernel();
-    return OffsetRange{places.front().low_ns, places.back().high_ns};
+        if (places[i].low_ns - places[i - 1].high_ns >= 2 * usual_noise_ns) return false;
+    return !places.empty();
 }
 
+// What the nearest calibration leaves open at the last launch.
 OffsetRange LaunchTracker::measured_range() const {
-    const MeasuredOffset& last = measured_.back();
-    const int64_t doubt_ns =
-        last.error_ns + usual_noise_ns + most_drift_ns(last.at_ns, launches_.back().first_ns);
-    return {last.offset_ns - doubt_ns, last.offset_ns + doubt_ns};
+    const int64_t at_ns = launches_.back().first_ns;
+    const auto away_ns = [&](const MeasuredOffset& each) {
+        return std::abs(double(each.at_ns) - double(at_ns));
+    };
+    const MeasuredOffset& nearest = *std::min_element(
+        measured_.begin(), measured_.end(),
+        [&](const MeasuredOffset& a, const MeasuredOffset& b) { return away_ns(a) < away_ns(b); });
+    const OffsetRange range{nearest.offset_ns - nearest.error_ns, nearest.offset_ns + nearest.error_ns};
+    return widened(moved(range, nearest.at_ns, at_ns), usual_noise_ns);
 }
 
 // The last launches are asked, for clocks drift.
@@ -239,37 +251,45 @@ size_t LaunchTracker::begin_of_crowd(size_t end) const {
 void LaunchTracker::follow(size_t first, size_t end, std::vector<OffsetBounds>& bounds) {
     const int64_t at_ns = launches_[end - 1].first_ns;
     const OffsetRange within = expected(at_ns);
-    Votes votes = votes_of(first, end, within);
-    if (votes.empty()) votes = votes_of(first, end, widened(within, usual_noise_ns));
-    const std::optional<OffsetRange> wanted = choose(most_wanted(votes, 2 * jitter_ns), votes);
+    std::optional<Votes> votes = votes_of(first, end, within);
+    if (votes && votes->empty()) votes = votes_of(first, end, widened(within, usual_noise_ns));
+    const std::optional<OffsetRange> wanted = votes ? choose(most_wanted(*votes), *votes) : std::nullopt;
     if (!wanted) return;
-    bool is_sure = false;
+    bool found_any = false;
     for (size_t i = end; i-- > first;) {
         const std::optional<OffsetRange> found = kernel_of(launches_[i], *wanted, at_ns);
         if (!found) continue;
         bounds.push_back({launches_[i].first_ns, found->low_ns, found->high_ns});
-        is_sure = true;
+        found_any = true;
     }
-    if (is_sure) learn({at_ns, *wanted});
+    if (found_any) learn({at_ns, *wanted});
 }
 
 // Where several places are as good, those launches decide that suit only one of them, if they all agree.
-std::optional<OffsetRange> LaunchTracker::choose(const Places& places, const Votes& votes) const {
-    if (places.size() == 1) return places[0];
+// Beside kernels that record nothing, some may do so because their own were lost.
+std::optional<OffsetRange> LaunchTracker::choose(const Wanted& wanted, const Votes& votes) const {
+    const Places& places = wanted.places;
+    if (places.size() <= 1) return places.empty() ? std::nullopt : std::optional(places[0]);
+    if (places.size() > most_beginnings) return std::nullopt;
     std::unordered_map<size_t, std::vector<size_t>> suits;  // launches to places
     for (const Vote& vote : votes)
         for (size_t i = 0; i < places.size(); ++i)
             if (common(vote.range, places[i]).is_possible()) suits[vote.launch].push_back(i);
     std::optional<size_t> chosen;
+    size_t deciders = 0;
     for (const auto& [launch, suited] : suits) {
         if (suited.size() != 1) continue;
         if (chosen && *chosen != suited[0]) return std::nullopt;
         chosen = suited[0];
+        ++deciders;
     }
-    return chosen ? std::optional(places[*chosen]) : std::nullopt;
+    const size_t lost = has_silent_kernels_ ? std::max<size_t>(1, wanted.tolerance / 2) : 0;
+    return deciders > lost ? std::optional(places[*chosen]) : std::nullopt;
 }
 
-LaunchTracker::Votes LaunchTracker::votes_of(size_t first, size_t end, const OffsetRange& within) const {
+// Nothing where there are too many.
+std::optional<LaunchTracker::Votes> LaunchTracker::votes_of(size_t first, size_t end,
+                                                            const OffsetRange& within) const {
     const int64_t at_ns = launches_[end - 1].first_ns;
     Votes votes;
     for (size_t i = first; i < end; ++i) {
@@ -285,7 +305,7 @@ LaunchTracker::Votes LaunchTracker::votes_of(size_t first, size_t end, const Off
                       });
         join_overlapping(ranges);
         for (const OffsetRange& range : ranges) votes.push_back({range, i});
-        if (votes.size() > most_votes) return {};
+        if (votes.size() > most_votes) return std::nullopt;
     }
     return votes;
 }
@@ -321,15 +341,16 @@ OffsetRange LaunchTracker::moved(const OffsetRange& range, int64_t from_ns, int6
                    int64_t(rate_doubt_ * std::abs(passed_ns)));
 }
 
-// The farther it is from where we began, the better it tells the rate, too.
+// The farther it is from the first crowd that told something, the better it tells the rate, too.
 void LaunchTracker::learn(Known known) {
     const OffsetRange narrowed = common(known.range, expected(known.at_ns));
     known_ = {known.at_ns, narrowed.is_possible() ? narrowed : known.range};
-    const double passed_ns = double(known_.at_ns - begun_.at_ns);
+    if (!begun_) begun_ = known_;
+    const double passed_ns = double(known_.at_ns - begun_->at_ns);
     if (passed_ns == 0) return;
-    const double doubt_ns = known_.range.half_ns() + begun_.range.half_ns() + 2 * jitter_ns;
+    const double doubt_ns = known_.range.half_ns() + begun_->range.half_ns() + 2 * jitter_ns;
     const double doubt = doubt_ns / std::abs(passed_ns) + usual_wander;
-    const double rate = (known_.range.middle_ns() - begun_.range.middle_ns()) / passed_ns;
+    const double rate = (known_.range.middle_ns() - begun_->range.middle_ns()) / passed_ns;
     if (doubt >= rate_doubt_ || std::abs(rate) > most_drift) return;
     rate_ = rate;
     rate_doubt_ = doubt;

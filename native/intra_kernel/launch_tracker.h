@@ -45,6 +45,7 @@ public:
     std::vector<OffsetBounds> track();
     // That the last launch was the last kernel: others suit as well.
     bool is_guessed() const { return is_guessed_; }
+    bool has_silent_kernels() const { return has_silent_kernels_; }
 
 private:
     struct Known {
@@ -58,21 +59,25 @@ private:
     };
     using Votes = std::vector<Vote>;
     using Places = std::vector<OffsetRange>;
+    struct Wanted {
+        Places places;
+        size_t tolerance;  // how many votes more or less mean nothing
+    };
 
     void find_rate();
-    size_t count_kernels() const;
     std::vector<OffsetBounds> track_from(const OffsetRange& begin);
-    Places where_to_begin() const;
-    std::optional<OffsetRange> span_of(const Places& places);
+    bool find_silent_kernels() const;
+    int64_t latest_end_ns() const;
     OffsetRange measured_range() const;
     Votes first_votes(const std::optional<OffsetRange>& within) const;
+    Wanted most_wanted(const Votes& votes) const;
+    static bool are_close(const Places& places);
     std::optional<OffsetRange> last_kernel();
-    Places most_wanted(const Votes& votes, int64_t apart_ns) const;
 
     size_t begin_of_crowd(size_t end) const;
     void follow(size_t first, size_t end, std::vector<OffsetBounds>& bounds);
-    std::optional<OffsetRange> choose(const Places& places, const Votes& votes) const;
-    Votes votes_of(size_t first, size_t end, const OffsetRange& within) const;
+    std::optional<OffsetRange> choose(const Wanted& wanted, const Votes& votes) const;
+    std::optional<Votes> votes_of(size_t first, size_t end, const OffsetRange& within) const;
     std::optional<OffsetRange> kernel_of(const LaunchSpan& launch, const OffsetRange& at_crowd,
                                          int64_t at_ns) const;
     OffsetRange expected(int64_t at_ns) const;
@@ -83,10 +88,11 @@ private:
     const KernelIndex& index_;
     const std::vector<LaunchSpan>& launches_;
     const std::vector<MeasuredOffset>& measured_;
-    // More kernels than launches: a launch that is taken for its neighbour's finds a kernel all the same.
-    const bool has_silent_kernels_;
-    double rate_ = 0, rate_doubt_;
-    Known begun_{}, known_{};
+    // A launch that is taken for its neighbour's finds a kernel all the same.
+    bool has_silent_kernels_ = false;
+    double rate_ = 0, rate_doubt_ = 0;
+    std::optional<Known> begun_;  // the first crowd that told something
+    Known known_{};
     bool is_guessed_ = false;
 };
 
