@@ -42,7 +42,7 @@ class LaunchLoop:
         if self.write is not None:
             events = self.write(recorded)
             taken[self.name + STOPPING] = (time.perf_counter() - begin) / events * 1e6
-        x.add_(1)  # where CUPTI is let go of
+        x.add_(1)  # where torch lets go of CUPTI, if it does
         torch.cuda.synchronize()
         return taken
 

@@ -154,6 +154,7 @@ def test_where_the_first_kernels_are_missing_launches_are_not_moved_to_their_nei
     for number in range(20):
         at_ns = device.launch(at_ns, length_ns=200, is_told=number > 0)
     trace = device.join(at_ns + 100_000, off_ns=200, error_ns=2_500)
+    assert len(inside(trace)) >= 19 * device.blocks * 2
     for event in inside(trace):
         assert abs(event.start_ns - event.args["payload"]) <= stated_error_ns(trace)
 
