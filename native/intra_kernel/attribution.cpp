@@ -125,6 +125,22 @@ bool is_whole(std::span<const SegmentSpan> segments, std::span<const KernelSpan>
     return !seen_bounds(result.bounds).empty();
 }
 
+// Kernels that are closer to each other than the clocks are known may have each other's segments.
+uint64_t between_neighbours(std::span<const SegmentSpan> segments, const KernelIndex& index,
+                            const Attribution& result) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < segments.size(); ++i) {
+        if (result.kernels[i] == Attribution::no_kernel) continue;
+        const int64_t offset_ns = result.fit->offset_ns(segments[i].first_ns);
+        const int64_t doubt_ns = result.fit->doubt_ns(segments[i].first_ns);
+        int suitable = 0;
+        index.around(segments[i].blocks, segments[i].first_ns + offset_ns + doubt_ns,
+                     segments[i].last_ns + offset_ns - doubt_ns, [&](uint32_t) { ++suitable; });
+        found += suitable > 1;
+    }
+    return found;
+}
+
 // How far from any calibration a launch was.
 int64_t distance_ns(const std::vector<MeasuredOffset>& measured, const std::vector<LaunchSpan>& launches) {
     int64_t farthest_ns = 0;
@@ -176,6 +192,7 @@ Attribution attribute(std::span<const SegmentSpan> segments, std::span<const Ker
         result.is_bounded = true;
         result.fit.emplace(seen_bounds(result.bounds));
     }
+    if (!result.is_bounded) result.doubtful = between_neighbours(segments, index, result);
     return result;
 }
 

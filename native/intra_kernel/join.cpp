@@ -401,7 +401,7 @@ void DeviceJoin::add_notes() {
         note("intra_kernel",
              std::to_string(attribution_.doubtful) + " blocks on " + where() +
                  " may belong to another launch than they are shown in: kernels of the same grid ran at the "
-                 "same time");
+                 "same time, or closer to each other than the clocks are known");
 }
 
 // Of the globaltimer, as far as the segments show it.

@@ -137,6 +137,19 @@ def test_neighbours_that_record_nothing_are_known_by_those_who_have_none(seed: i
     assert check(device, trace, 24) < 1_500
 
 
+def test_what_may_as_well_be_of_a_neighbour_that_records_nothing_is_told() -> None:
+    device = Device()
+    at_ns = NOW_NS
+    for number in range(40):
+        at_ns = device.launch(at_ns + (0 if number % 2 else 12_000), length_ns=200, is_recorded=number % 2 == 0)
+    trace = device.join(at_ns + 100_000, off_ns=1_500, error_ns=2_500)
+    assert trace.metadata["intra_kernel_clock"][0]["source"] == "calibration"
+    [note] = trace.notes
+    assert note.text.startswith("80 blocks on GPU 0 may belong to another launch")
+    for event in inside(trace):
+        assert abs(event.start_ns - event.args["payload"]) <= stated_error_ns(trace)
+
+
 def test_thousands_of_kernels_back_to_back_are_told_apart_by_where_they_end() -> None:
     """Nearly all of them would suit the kernel before their own as well."""
     device = Device(seed=1, blocks=1, buffer=Buffer(10_000))
