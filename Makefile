@@ -11,6 +11,7 @@ JOBS ?= 2
 # Tests wait as much as they compute: for programs, sockets and clocks.
 TEST_JOBS ?= 3
 FUZZ_SECONDS ?= 60
+ROUNDS ?= 10
 CUPTI_VERSIONS ?= nvidia-cuda-cupti-cu12==12.0.90 nvidia-cuda-cupti-cu12==12.3.101 nvidia-cuda-cupti-cu12==12.4.127 \
   nvidia-cuda-cupti-cu12==12.5.82 nvidia-cuda-cupti-cu12==12.6.80 nvidia-cuda-cupti-cu12==12.8.90 \
   nvidia-cuda-cupti-cu12==12.9.79 nvidia-cuda-cupti==13.0.85 nvidia-cuda-cupti==13.1.115
@@ -32,7 +33,7 @@ SANITIZERS := ASAN_OPTIONS=detect_leaks=$(LEAKS) UBSAN_OPTIONS=print_stacktrace=
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help build demo test pytest torch-test triton-test native-test asan asan-python tsan fuzz cupti-versions gpu-test bench bench-smoke run-bench gpu-bench check stubs reference format clean
+.PHONY: help build demo test pytest torch-test triton-test native-test asan asan-python tsan fuzz properties cupti-versions gpu-test bench bench-smoke run-bench gpu-bench check stubs reference format clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -81,6 +82,10 @@ fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanit
 	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
 	find build/asan/tests/native -name 'fuzz_*' -type f -executable -print0 | \
 	  $(SANITIZERS) xargs -0 -n 1 -P $(JOBS) sh -c '"$$0" $(FUZZ_SECONDS)'
+
+properties: $(INSTALLED) $(VENV)/.group-test ## the property tests, ROUNDS times, with examples that were not tried before
+	for round in $$(seq $(ROUNDS)); do $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_ARGS) \
+	  $$(grep -rl "from hypothesis" tests/unit tests/integration --include='test_*.py') || exit; done
 
 cupti-versions: $(VENV)/.group-build ## lengths of records and names of metrics, against libraries of NVIDIA's (downloads 100 MB into build)
 	$(call build_native,native)
