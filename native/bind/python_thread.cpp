@@ -42,7 +42,7 @@ void name_new_thread() {
         nb::object thread = known.attr("get")(PyThread_get_thread_ident());
         if (thread.is_none()) return;
         record_name(thread.attr("name"),
-                    [](std::string_view name) { record::Recorder::instance().set_thread_name(name); });
+                    [](std::string_view name) { record::Recorder::instance().suggest_thread_name(name); });
     });
 }
 

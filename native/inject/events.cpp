@@ -1,8 +1,5 @@
 #include "inject/events.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
 
 #include "inject/record_table.h"
@@ -38,10 +35,6 @@ void begin_range(uint64_t id, const Annotation& annotation) {
 void end_range(uint64_t id, const Annotation& more) {
     const kinetograph_event event = event_now(more);
     recorder->range_end(id, &event);
-}
-
-void name_thread(int32_t tid, std::string_view name) {
-    if (tid == int32_t(syscall(SYS_gettid))) recorder->name_thread(name.data(), name.size());
 }
 
 uint64_t next_range_id() {

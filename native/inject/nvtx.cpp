@@ -180,7 +180,8 @@ void name_category(Domain& domain, uint32_t category, Text name) noexcept try {
 
 template <class Text>
 void name_os_thread(uint32_t tid, Text name) noexcept try {
-    name_thread(int32_t(tid), utf8(name));
+    const std::string text = utf8(name);
+    recorder->name_thread_by_id(int32_t(tid), text.data(), text.size());
 } catch (...) {
 }
 

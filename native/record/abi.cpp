@@ -1,5 +1,8 @@
 // The C table of record_abi.h, over the recorder. Nothing that a caller hands in, and no want of memory, may
 // reach him as a crash or an exception.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -159,13 +162,17 @@ void device_span(const kinetograph_device_event* event) noexcept {
     append_device_span(*thread, record, place, event->args, event->args ? event->args_bytes : 0);
 }
 
-void name_thread(const char* text, size_t bytes) noexcept {
+void name_thread_by_id(int32_t tid, const char* text, size_t bytes) noexcept {
     if (!text) return;
     try {
-        Recorder::instance().set_thread_name({text, bytes});
+        Recorder::instance().give_thread_name(tid, {text, bytes});
     } catch (...) {
         // A name is a courtesy.
     }
+}
+
+void name_thread(const char* text, size_t bytes) noexcept {
+    name_thread_by_id(int32_t(syscall(SYS_gettid)), text, bytes);
 }
 
 void name_process(const char* text, size_t bytes) noexcept {
@@ -259,6 +266,7 @@ const kinetograph_record_table& table() {
         begin_operator,
         end_operator,
         end_numbered_operator,
+        name_thread_by_id,
     };
     return functions;
 }

@@ -1,9 +1,12 @@
 #include "record/recorder.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/fork.h"
 
@@ -61,6 +64,7 @@ void Recorder::start_clean_in_child() {
         if (thread.get() != current_thread) static_cast<void>(thread.release());
     threads_.clear();
     dead_threads_.clear();
+    names_to_come_.clear();
     if (session_file_) session_file_->abandon();
     session_file_.reset();
     pool_.forget_everything();
@@ -68,22 +72,59 @@ void Recorder::start_clean_in_child() {
     pthread_setspecific(exit_key_, nullptr);
 }
 
-void Recorder::set_thread_name(std::string_view name) {
+void Recorder::suggest_thread_name(std::string_view name) {
     ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
     {
         std::lock_guard lock(mutex_);
-        thread.name = name;
+        if (thread.has_given_name) return;
+        rename(thread, name);
     }
-    thread.name_id = 0;
-    refresh_name_id(thread);
-    if (!recording_thread()) return;
-    std::lock_guard lock(mutex_);
-    if (session_file_) write_thread_name(thread);
+    recording_thread();
 }
 
-// By the owner, without the recorder's lock, which comes after that of the strings.
-void Recorder::refresh_name_id(ThreadBuffer& thread) {
-    if (!thread.name.empty() && !strings_.is_valid(thread.name_id)) thread.name_id = intern(thread.name);
+void Recorder::give_thread_name(int32_t tid, std::string_view name) {
+    constexpr size_t most_to_come = 10'000;
+    const bool is_own = tid == int32_t(syscall(SYS_gettid));
+    if (is_own && !current_thread) register_thread();
+    {
+        std::lock_guard lock(mutex_);
+        if (ThreadBuffer* thread = living_thread(tid)) {
+            rename(*thread, name);
+            thread->has_given_name = true;
+        } else if (names_to_come_.size() < most_to_come || names_to_come_.contains(tid)) {
+            names_to_come_.insert_or_assign(tid, std::string(name));
+        }
+    }
+    if (is_own) recording_thread();
+}
+
+ThreadBuffer* Recorder::living_thread(int32_t tid) {
+    const auto found = std::find_if(threads_.begin(), threads_.end(), [&](const auto& thread) {
+        return thread.second->alive && thread.second->tid == tid;
+    });
+    return found == threads_.end() ? nullptr : found->second.get();
+}
+
+// Under the lock. The owner takes it over with its next event.
+void Recorder::rename(ThreadBuffer& thread, std::string_view name) {
+    thread.name = name;
+    thread.is_renamed = true;
+    thread.control.fetch_add(control_step, std::memory_order_relaxed);
+}
+
+// By the owner; whether the name is new. Interned without the recorder's lock, which comes after that of the
+// strings.
+bool Recorder::take_over_name(ThreadBuffer& thread) {
+    std::string name;
+    bool is_renamed;
+    {
+        std::lock_guard lock(mutex_);
+        is_renamed = std::exchange(thread.is_renamed, false);
+        name = thread.name;
+    }
+    if (is_renamed) thread.name_id = 0;
+    if (!name.empty() && !strings_.is_valid(thread.name_id)) thread.name_id = intern(name);
+    return is_renamed;
 }
 
 void Recorder::set_lane_name(uint16_t lane, std::string_view name) {

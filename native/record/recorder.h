@@ -61,8 +61,10 @@ public:
 
     base::StringTable& strings() { return strings_; }
     uint32_t intern(std::string_view text) { return strings_.intern(text); }
-    // Names the calling thread in the traces of every session that sees it.
-    void set_thread_name(std::string_view name);
+    // Names the calling thread in the traces of every session that sees it, unless it was given a name.
+    void suggest_thread_name(std::string_view name);
+    // The same for any thread of this process, also for one that has recorded nothing yet.
+    void give_thread_name(int32_t tid, std::string_view name);
     void set_lane_name(uint16_t lane, std::string_view name);
     // Names this process in the traces of sessions, also in those of forked children until they set their
     // own.
@@ -153,7 +155,9 @@ private:
     void journal_open(const ThreadBuffer& thread, Membership& membership,
                       const std::vector<OpenScopeCopy>& open);
     void count_in_file(ThreadBuffer& thread, ExtentRef losses);
-    void refresh_name_id(ThreadBuffer& thread);
+    ThreadBuffer* living_thread(int32_t tid);
+    static void rename(ThreadBuffer& thread, std::string_view name);
+    bool take_over_name(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);
     void let_go_of(const Held& held);
     void give_back(Held& held, bool is_lost);
@@ -191,7 +195,8 @@ private:
     SessionId next_session_ = 1;
     std::unordered_map<uint32_t, std::unique_ptr<ThreadBuffer>> threads_;
     uint32_t next_thread_ = 1;
-    std::vector<ThreadBuffer*> dead_threads_;  // that sessions or their extents still need
+    std::vector<ThreadBuffer*> dead_threads_;                 // that sessions or their extents still need
+    std::unordered_map<int32_t, std::string> names_to_come_;  // given to threads without a buffer, by tid
     std::deque<Filled> filled_;
     std::atomic<bool> only_rings_{false};  // all sessions are, so that what is old may go
     size_t extent_bytes_ = 0;

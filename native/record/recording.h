@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -120,6 +121,7 @@ struct Recording {
     Recording& operator=(Recording&& other) noexcept {
         std::swap(threads, other.threads);
         std::swap(names, other.names);
+        std::swap(names_of_silent_threads, other.names_of_silent_threads);
         std::swap(release, other.release);
         clock = other.clock;
         window = other.window;
@@ -152,7 +154,8 @@ struct Recording {
     bool is_recovered = false;  // the end of the window is not known, only the last event in it
     bool all_threads = true;    // also those that recorded nothing themselves
     std::function<std::string_view(uint32_t)> names;
-    std::vector<std::pair<std::string, std::string>> notes;  // kind, text
+    std::unordered_map<int32_t, std::string> names_of_silent_threads;  // by tid; others may tell of them
+    std::vector<std::pair<std::string, std::string>> notes;            // kind, text
     size_t memory_limit_bytes = size_t(1) << 30;
     std::string spill_directory;
     // Gives the memory back. Of a recording that is lost to an exception, a session file stays.

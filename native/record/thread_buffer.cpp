@@ -43,6 +43,10 @@ ThreadBuffer& Recorder::register_thread() {
         thread.index = next_thread_++;
         if (dead_threads_.capacity() <= threads_.size()) dead_threads_.reserve(2 * threads_.size() + 1);
         threads_.emplace(thread.index, std::move(fresh));
+        if (auto given = names_to_come_.extract(thread.tid)) {
+            rename(thread, given.mapped());
+            thread.has_given_name = true;
+        }
         if (session_file_) count_in_file(thread, journal_.losses());
         join_sessions_of_all_threads(thread);
     }
@@ -116,7 +120,7 @@ void refresh_control(ThreadBuffer& thread) noexcept {
 }
 
 void Recorder::refresh_control(ThreadBuffer& thread) {
-    refresh_name_id(thread);
+    const bool is_renamed = take_over_name(thread);
     std::lock_guard lock(mutex_);
     const uint32_t control = thread.control.load(std::memory_order_relaxed);
     if (std::exchange(thread.forget_open_scopes, false)) forget_open_scopes(thread);
@@ -128,6 +132,7 @@ void Recorder::refresh_control(ThreadBuffer& thread) {
         set_extent_aside(thread);
     else
         take_extent_back(thread);
+    if (is_renamed && session_file_ && !thread.discards) write_thread_name(thread);
     thread.seen_control = control;
 }
 

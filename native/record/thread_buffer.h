@@ -109,7 +109,9 @@ struct ThreadBuffer {
     uint32_t index = 0;
     int32_t tid = 0;
     std::string name;
-    uint32_t name_id = 0;  // owner only
+    bool has_given_name = false;  // not only one that was found out
+    bool is_renamed = false;      // and the owner has not taken that over
+    uint32_t name_id = 0;         // owner only
     bool alive = true;
     uint64_t died_at = 0;
     bool forget_open_scopes = false;

@@ -169,7 +169,9 @@ private:
     }
 
     void note_name(const ThreadRecording& thread, const Record& record) {
-        if (record.kind == RecordKind::thread_name) thread_name_ = rows_.name(record.name);
+        // Files have the name nowhere else, and the last one counts.
+        if (record.kind == RecordKind::thread_name && thread.name.empty())
+            thread_name_ = rows_.name(record.name);
         // A lane serves one task after the other, and those of an earlier session are none of ours.
         Clipped clipped;
         if (record.kind == RecordKind::lane_name &&
@@ -239,12 +241,19 @@ private:
     uint32_t sampled_track(int32_t tid, const std::string& name) {
         const auto [known, is_new] = thread_tracks_.try_emplace(tid, uint32_t(trace_.tracks.size()));
         if (!is_new) return known->second;
-        const uint32_t other_name = samples_.name_of(tid);
-        thread_name_ = !name.empty() ? trace_.strings.intern(name) : other_name ? rows_.name(other_name) : 0;
+        thread_name_ = name_of_other(tid, name);
         ThreadRecording thread;
         thread.tid = tid;
         trace_.tracks.push_back(host_track(thread, LaneRows(trace_.storage), 0));
         return known->second;
+    }
+
+    uint32_t name_of_other(int32_t tid, const std::string& own) {
+        if (!own.empty()) return trace_.strings.intern(own);
+        const auto given = recording_.names_of_silent_threads.find(tid);
+        if (given != recording_.names_of_silent_threads.end()) return trace_.strings.intern(given->second);
+        const uint32_t other_name = samples_.name_of(tid);
+        return other_name ? rows_.name(other_name) : 0;
     }
 
     void write_sampled_span(uint32_t track, const Clipped& clipped, uint32_t name) {

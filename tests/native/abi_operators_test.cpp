@@ -59,8 +59,13 @@ TEST(an_operator_has_its_number_and_shares_the_text_of_its_inputs) {
     const auto session = Recorder::instance().start({});
     const uint32_t inputs = text("\"Input Dims\":[[2,3]]"), members = text("\"Overload name\":\"out\"");
     for (const char* name : {"first", "second"})
-        end(begin(name),
-            {.sequence = 5, .flops = 12, .forward_thread = 1, .inputs = inputs, .members = members});
+        end(begin(name), {.sequence = 5,
+                          .flops = 12,
+                          .forward_thread = 1,
+                          .inputs = inputs,
+                          .members = members,
+                          .inputs_bytes = 0,
+                          .inputs_text = nullptr});
     end(begin("plain"));
     const trace::Trace trace = trace_of(session);
     const size_t first = row(trace, "first"), second = row(trace, "second"), plain = row(trace, "plain");

@@ -1,4 +1,7 @@
 // The C table from several threads while sessions come and go; for ThreadSanitizer before all.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <string>
 #include <thread>
@@ -39,7 +42,12 @@ void record_all(int number) {
     table()->annotation_counter(made_up, table()->ticks(), number);
     table()->end_with(made_up, "\"b\":2", 5);
     table()->range_end(uint64_t(number), &half);
-    if (number % 100 == 0) table()->name_thread(text.data(), text.size());
+    if (number % 100 == 0) {
+        static std::atomic<int32_t> last_tid{0};
+        table()->name_thread(text.data(), text.size());
+        const int32_t other = last_tid.exchange(int32_t(syscall(SYS_gettid)));
+        table()->name_thread_by_id(other, text.data(), text.size());
+    }
     table()->end(inner);
     table()->end(outer);
 }

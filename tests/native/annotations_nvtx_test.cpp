@@ -360,6 +360,35 @@ TEST(a_thread_has_the_name_that_it_was_given) {
     CHECK(trace.tracks[trace.track[row_of(trace, "there")]].name.ends_with("(named by NVTX)"));
 }
 
+TEST(a_thread_has_the_name_that_another_gave_it) {
+    const auto session = start();
+    std::atomic<int32_t> tid{0};
+    std::atomic<bool> is_named{false}, is_named_again{false}, is_seen{false};
+    std::thread worker([&] {
+        tid = int32_t(syscall(SYS_gettid));
+        is_named.wait(false);
+        nvtxMarkA("first");
+        is_seen = true;
+        is_seen.notify_all();
+        is_named_again.wait(false);
+        nvtxMarkA("second");
+    });
+    while (tid == 0) std::this_thread::yield();
+    nvtxNameOsThreadA(uint32_t(tid), "before its first event");
+    is_named = true;
+    is_named.notify_all();
+    is_seen.wait(false);
+    const trace::Trace before = stop(session);
+    CHECK(before.tracks[before.track[row_of(before, "first")]].name.ends_with("(before its first event)"));
+    const auto next = start();
+    nvtxNameOsThreadW(uint32_t(tid), L"while it runs");
+    is_named_again = true;
+    is_named_again.notify_all();
+    worker.join();
+    const trace::Trace trace = stop(next);
+    CHECK(trace.tracks[trace.track[row_of(trace, "second")]].name.ends_with("(while it runs)"));
+}
+
 // For ThreadSanitizer before all: names that come and go with the sessions that need them.
 TEST(many_threads_while_sessions_come_and_go) {
     std::atomic<bool> is_over{false};

@@ -2,6 +2,7 @@
 #include "record/session_file.h"
 
 #include <dirent.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@ using test::Directory;
 using test::end;
 using test::in;
 using test::in_child;
+using test::row_of;
+using test::scope;
 namespace fs = std::filesystem;
 
 namespace {
@@ -65,6 +68,26 @@ TEST(what_a_dead_process_recorded_is_recovered) {
     CHECK(trace.size() == 10'002);
     const trace::Nesting nesting = trace::nest(trace);
     CHECK(nesting.depth[1] == 1);
+}
+
+TEST(a_file_has_the_names_of_threads_whoever_gave_them) {
+    const Directory directory;
+    in_child([&] {
+        Recorder& recorder = Recorder::instance();
+        recorder.start(in(directory));
+        const auto main_tid = int32_t(syscall(SYS_gettid));
+        scope("main");
+        std::thread([&] {
+            recorder.give_thread_name(int32_t(syscall(SYS_gettid)), "its own");
+            recorder.suggest_thread_name("found out");
+            scope("worker");
+            recorder.give_thread_name(main_tid, "the worker's");
+        }).join();
+        scope("main");
+    });
+    const trace::Trace trace = trace::build_trace(record::recover_session_file(directory.only_file()));
+    CHECK(trace.tracks[trace.track[row_of(trace, "main")]].name.ends_with("(the worker's)"));
+    CHECK(trace.tracks[trace.track[row_of(trace, "worker")]].name.ends_with("(its own)"));
 }
 
 TEST(a_session_that_stops_leaves_no_file) {

@@ -118,7 +118,7 @@ void name_thread(PyThreadState* state, Frame* entering) {
     Py_XDECREF(attribute);
     Py_ssize_t bytes = 0;
     const char* utf8 = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &bytes) : nullptr;
-    if (utf8) record::Recorder::instance().set_thread_name({utf8, size_t(bytes)});
+    if (utf8) record::Recorder::instance().suggest_thread_name({utf8, size_t(bytes)});
     Py_XDECREF(name);
     PyErr_Clear();
 }
