@@ -1,0 +1,99 @@
+"""Sessions one behind the other, as an operator's captures of a job: what each takes, and what it leaves."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from benchmarks.gpu import describe_gpu
+from benchmarks.harness import in_fresh_process
+from benchmarks.report import Claim, claims_table, table
+
+OPERATIONS = 100
+OURS = "kinetograph, CUDA"
+TORCH = "torch.profiler, CUDA"
+START, STOP, CALL = "ms to start", "ms to stop", "us, first operation behind"
+GROWTH = "MiB more at the end than after a tenth"
+
+Session = Callable[[], AbstractContextManager[Any]]
+
+
+def run(*, quick: bool) -> str:
+    sessions = 20 if quick else 1_000
+    ours = in_fresh_process(ours_in_a_row, sessions)
+    torchs = in_fresh_process(torchs_in_a_row, sessions // 10)
+    rows = [(what, f"{ours[what]:,.2f}", f"{torchs[what]:,.2f}") for what in ours]
+    claims = [
+        Claim("start and stop: ours / torch's", spent(ours) / spent(torchs), at_most=1),
+        Claim("kernels missing in the last session", OPERATIONS - ours["kernels in the last"], at_most=0),
+        Claim(GROWTH, ours[GROWTH], at_most=10),
+    ]
+    title = f"# {sessions:,} sessions in a row (of torch's a tenth), {OPERATIONS} operations in each"
+    return "\n\n".join([title, describe_gpu(), table(("median", OURS, TORCH), rows), claims_table(claims)])
+
+
+def spent(figures: dict[str, float]) -> float:
+    return figures[START] + figures[STOP]
+
+
+def ours_in_a_row(sessions: int) -> dict[str, float]:
+    import kinetograph as kg
+
+    return in_a_row(sessions, lambda: kg.profile(activities=["cuda"]), kernels_of_ours)
+
+
+def torchs_in_a_row(sessions: int) -> dict[str, float]:
+    from torch.profiler import ProfilerActivity, profile
+
+    return in_a_row(sessions, lambda: profile(activities=[ProfilerActivity.CUDA]), kernels_of_torchs)
+
+
+def in_a_row(sessions: int, session: Session, kernels_of: Callable[[Any], int]) -> dict[str, float]:
+    import torch
+
+    x = torch.zeros(64, device="cuda")
+    x.add_(1)
+    torch.cuda.synchronize()
+    taken: dict[str, list[float]] = {START: [], STOP: [], CALL: []}
+    seen, memory_mib = 0, []
+    for _ in range(sessions):
+        recorded, times = one(session(), torch, x)
+        for what, value in zip(taken, times, strict=True):
+            taken[what].append(value)
+        seen = kernels_of(recorded)
+        memory_mib.append(resident_mib())
+    medians = {what: statistics.median(values) for what, values in taken.items()}
+    growth = memory_mib[-1] - memory_mib[sessions // 10]
+    return medians | {"kernels in the last": seen, GROWTH: growth}
+
+
+def one(session: AbstractContextManager[Any], torch: Any, x: Any) -> tuple[Any, tuple[float, float, float]]:
+    begin = time.perf_counter()
+    recorded = session.__enter__()
+    started = time.perf_counter()
+    for _ in range(OPERATIONS):
+        x.add_(1)
+    torch.cuda.synchronize()
+    recording = time.perf_counter()
+    session.__exit__(None, None, None)
+    stopped = time.perf_counter()
+    x.add_(1)
+    called = time.perf_counter()
+    torch.cuda.synchronize()
+    return recorded, ((started - begin) * 1e3, (stopped - recording) * 1e3, (called - stopped) * 1e6)
+
+
+def kernels_of_ours(profile: Any) -> int:
+    return sum(event.category == "kernel" for event in profile.trace.events)
+
+
+def kernels_of_torchs(profiler: Any) -> int:
+    return sum("elementwise_kernel" in event.name() for event in profiler.profiler.kineto_results.events())
+
+
+def resident_mib() -> float:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
