@@ -84,7 +84,7 @@ fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanit
 	  $(SANITIZERS) xargs -0 -n 1 -P $(JOBS) sh -c '"$$0" $(FUZZ_SECONDS)'
 
 properties: $(INSTALLED) $(VENV)/.group-test ## the property tests, ROUNDS times, with examples that were not tried before
-	for round in $$(seq $(ROUNDS)); do $(BIN)/python -m pytest -q -n $(JOBS) $(PYTEST_ARGS) \
+	for round in $$(seq $(ROUNDS)); do $(BIN)/python -m pytest -q -m hypothesis -n $(JOBS) $(PYTEST_ARGS) \
 	  $$(grep -rl "from hypothesis" tests/unit tests/integration --include='test_*.py') || exit; done
 
 cupti-versions: $(VENV)/.group-build ## lengths of records and names of metrics, against libraries of NVIDIA's (downloads 100 MB into build)

@@ -192,7 +192,8 @@ Attribution attribute(std::span<const SegmentSpan> segments, std::span<const Ker
         result.is_bounded = true;
         result.fit.emplace(seen_bounds(result.bounds));
     }
-    if (!result.is_bounded) result.doubtful = between_neighbours(segments, index, result);
+    if (!result.is_bounded)
+        result.doubtful = std::max(result.doubtful, between_neighbours(segments, index, result));
     return result;
 }
 

@@ -164,8 +164,9 @@ int64_t LaunchTracker::latest_end_ns() const {
     return latest_ns;
 }
 
-// Where most votes overlap: one place, or several that are as good. Not a sliver with fewer of them: that is
-// what launches leave between two places which belong half to one and half to the other.
+// Where most votes overlap: one place, or several that are as good. Beside a calibration, not a sliver with
+// fewer of them: that is what launches leave between two places which belong half to one and half to the
+// other.
 LaunchTracker::Wanted LaunchTracker::most_wanted(const Votes& votes) const {
     const std::vector<Peak> peaks = peaks_of(votes);
     size_t most = 0;
@@ -174,7 +175,7 @@ LaunchTracker::Wanted LaunchTracker::most_wanted(const Votes& votes) const {
     Places& places = wanted.places;
     for (const Peak& peak : peaks) {
         if (peak.votes + wanted.tolerance < most) continue;
-        if (peak.votes < most && peak.range.half_ns() < jitter_ns) continue;
+        if (!measured_.empty() && peak.votes < most && peak.range.half_ns() < jitter_ns) continue;
         if (places.empty() || peak.range.low_ns - places.back().high_ns >= 2 * jitter_ns)
             places.push_back(peak.range);
         else
