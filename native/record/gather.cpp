@@ -25,7 +25,7 @@ Recording Recorder::gather_all(Session& session, const base::MeasuredAnchor& sto
     recording.memory_limit_bytes = session.options.limits.memory_bytes;
     recording.spill_directory = session.options.limits.directory;
     recording.names = [this](uint32_t name) { return strings_.lookup(name); };
-    recording.names_of_silent_threads = names_to_come_;
+    recording.names_of_silent_threads = given_names_.all();
     for (auto& [thread, membership] : session.members)
         recording.threads.push_back(gather(*thread, membership, recording.window, retained));
     std::sort(recording.threads.begin(), recording.threads.end(),

@@ -64,7 +64,8 @@ void Recorder::start_clean_in_child() {
         if (thread.get() != current_thread) static_cast<void>(thread.release());
     threads_.clear();
     dead_threads_.clear();
-    names_to_come_.clear();
+    living_threads_.clear();
+    given_names_.forget_all();
     if (session_file_) session_file_->abandon();
     session_file_.reset();
     pool_.forget_everything();
@@ -83,26 +84,16 @@ void Recorder::suggest_thread_name(std::string_view name) {
 }
 
 void Recorder::give_thread_name(int32_t tid, std::string_view name) {
-    constexpr size_t most_to_come = 10'000;
     const bool is_own = tid == int32_t(syscall(SYS_gettid));
     if (is_own && !current_thread) register_thread();
     {
         std::lock_guard lock(mutex_);
-        if (ThreadBuffer* thread = living_thread(tid)) {
-            rename(*thread, name);
-            thread->has_given_name = true;
-        } else if (names_to_come_.size() < most_to_come || names_to_come_.contains(tid)) {
-            names_to_come_.insert_or_assign(tid, std::string(name));
-        }
+        const auto living = living_threads_.find(tid);
+        if (living == living_threads_.end()) return given_names_.give(tid, name);
+        rename(*living->second, name);
+        living->second->has_given_name = !name.empty();
     }
     if (is_own) recording_thread();
-}
-
-ThreadBuffer* Recorder::living_thread(int32_t tid) {
-    const auto found = std::find_if(threads_.begin(), threads_.end(), [&](const auto& thread) {
-        return thread.second->alive && thread.second->tid == tid;
-    });
-    return found == threads_.end() ? nullptr : found->second.get();
 }
 
 // Under the lock. The owner takes it over with its next event.
@@ -119,8 +110,8 @@ bool Recorder::take_over_name(ThreadBuffer& thread) {
     bool is_renamed;
     {
         std::lock_guard lock(mutex_);
-        is_renamed = std::exchange(thread.is_renamed, false);
         name = thread.name;
+        is_renamed = std::exchange(thread.is_renamed, false);
     }
     if (is_renamed) thread.name_id = 0;
     if (!name.empty() && !strings_.is_valid(thread.name_id)) thread.name_id = intern(name);

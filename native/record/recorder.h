@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "base/visibility.h"
 #include "record/config.h"
+#include "record/given_names.h"
 #include "record/journal.h"
 #include "record/memory.h"
 #include "record/recording.h"
@@ -137,7 +138,7 @@ private:
     void abandon(SessionId id, const SessionOptions& options) noexcept;
     void end(Sessions::iterator session, bool is_of_file, uint64_t at, Held& held) noexcept;
     void add_member(Session& session, ThreadBuffer& thread, uint64_t from);
-    void join_sessions_of_all_threads(ThreadBuffer& thread);
+    void introduce(ThreadBuffer& thread);
     void begin(Session& session);
     void open_window(ThreadBuffer& thread, Membership& membership, uint64_t from);
     void close_window(const Session& session, ThreadBuffer& thread, Membership& membership, uint64_t at,
@@ -155,7 +156,6 @@ private:
     void journal_open(const ThreadBuffer& thread, Membership& membership,
                       const std::vector<OpenScopeCopy>& open);
     void count_in_file(ThreadBuffer& thread, ExtentRef losses);
-    ThreadBuffer* living_thread(int32_t tid);
     static void rename(ThreadBuffer& thread, std::string_view name);
     bool take_over_name(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);
@@ -195,8 +195,9 @@ private:
     SessionId next_session_ = 1;
     std::unordered_map<uint32_t, std::unique_ptr<ThreadBuffer>> threads_;
     uint32_t next_thread_ = 1;
-    std::vector<ThreadBuffer*> dead_threads_;                 // that sessions or their extents still need
-    std::unordered_map<int32_t, std::string> names_to_come_;  // given to threads without a buffer, by tid
+    std::vector<ThreadBuffer*> dead_threads_;                    // that sessions or their extents still need
+    std::unordered_map<int32_t, ThreadBuffer*> living_threads_;  // by tid
+    GivenNames given_names_;
     std::deque<Filled> filled_;
     std::atomic<bool> only_rings_{false};  // all sessions are, so that what is old may go
     size_t extent_bytes_ = 0;

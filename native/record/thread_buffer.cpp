@@ -43,25 +43,25 @@ ThreadBuffer& Recorder::register_thread() {
         thread.index = next_thread_++;
         if (dead_threads_.capacity() <= threads_.size()) dead_threads_.reserve(2 * threads_.size() + 1);
         threads_.emplace(thread.index, std::move(fresh));
-        if (auto given = names_to_come_.extract(thread.tid)) {
-            rename(thread, given.mapped());
-            thread.has_given_name = true;
-        }
         if (session_file_) count_in_file(thread, journal_.losses());
-        join_sessions_of_all_threads(thread);
+        introduce(thread);
     }
     current_thread = &thread;
     pthread_setspecific(exit_key_, &thread);
     return thread;
 }
 
-// All of them, or the thread is unknown again and tries with its next event.
-void Recorder::join_sessions_of_all_threads(ThreadBuffer& thread) {
+// To all who want to know of it, or the thread is unknown again and tries with its next event.
+void Recorder::introduce(ThreadBuffer& thread) {
     try {
+        living_threads_.insert_or_assign(thread.tid, &thread);
         for (auto& [id, session] : sessions_)
             if (session.options.all_threads) add_member(session, thread, session.recording_since);
+        thread.name = given_names_.take(thread.tid);
+        thread.is_renamed = thread.has_given_name = !thread.name.empty();
     } catch (const std::bad_alloc&) {
         for (auto& [id, session] : sessions_) session.members.erase(&thread);
+        living_threads_.erase(thread.tid);
         threads_.erase(thread.index);
         throw;
     }
@@ -73,6 +73,7 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     auto known = threads_.find(thread->index);
     if (known == threads_.end() || known->second.get() != thread) return;  // inherited through fork
     thread->alive = false;
+    living_threads_.erase(thread->tid);
     thread->died_at = base::ticks();
     dead_threads_.push_back(thread);
     fill(*thread);
@@ -127,13 +128,15 @@ void Recorder::refresh_control(ThreadBuffer& thread) {
     // What cannot be done for want of memory is done with the next event.
     if (thread.move_to_new_memory) move_thread(thread);
     thread.move_to_new_memory = false;
+    const bool did_discard = thread.discards;
     thread.discards = (control & control_recording) != 0 && !thread.keeps_records;
     if (thread.discards)
         set_extent_aside(thread);
     else
         take_extent_back(thread);
-    if (is_renamed && session_file_ && !thread.discards) write_thread_name(thread);
-    thread.seen_control = control;
+    if ((is_renamed || did_discard) && session_file_ && !thread.discards) write_thread_name(thread);
+    // Renamed again meanwhile: once more with the next event.
+    thread.seen_control = thread.is_renamed ? control - control_step : control;
 }
 
 void Recorder::forget_open_scopes(ThreadBuffer& thread) {

@@ -1,5 +1,9 @@
 // From samples of other threads to spans: what the sampler writes, and what the builder makes of it.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -206,6 +210,29 @@ TEST(a_ring_understands_what_it_has_kept) {
     CHECK(count(trace, "step 99") > 1);
     CHECK(count(trace, "") == 0);
     CHECK(trace.tracks.size() == 2);
+}
+
+TEST(a_thread_that_records_nothing_has_the_name_that_it_was_given) {
+    std::atomic<int32_t> tid{0};
+    std::atomic<bool> is_over{false};
+    std::thread silent([&] {
+        tid = int32_t(syscall(SYS_gettid));
+        is_over.wait(false);
+    });
+    while (tid == 0) std::this_thread::yield();
+    record::SessionOptions options;
+    options.all_threads = true;
+    const record::SessionId session = Recorder::instance().start(options);
+    Recorder::instance().give_thread_name(tid, "given");
+    std::thread([&] {
+        Recorder::instance().serve_all();
+        collect::StackWriter().write(*record::recording_thread(), {tid, 1}, base::ticks(), {id("function")});
+    }).join();
+    is_over = true;
+    is_over.notify_all();
+    silent.join();
+    const trace::Trace trace = trace::build_trace(Recorder::instance().stop(session));
+    CHECK(trace.tracks.size() == 1 && trace.tracks[0].name.ends_with("(given)"));
 }
 
 TEST(a_session_of_chosen_threads_sees_no_samples_of_others) {
