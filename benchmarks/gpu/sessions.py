@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from benchmarks.gpu import describe_gpu
+from benchmarks.gpu.many_kernels import count_kernels
+from benchmarks.gpu.ours import OURS
+from benchmarks.gpu.torchs import TORCH
 from benchmarks.harness import in_fresh_process
 from benchmarks.report import Claim, claims_table, table
 
 OPERATIONS = 100
-OURS = "kinetograph, CUDA"
-TORCH = "torch.profiler, CUDA"
 START, STOP, CALL = "ms to start", "ms to stop", "us, first operation behind"
 GROWTH = "MiB more at the end than after a tenth"
 
@@ -43,7 +44,9 @@ def spent(figures: dict[str, float]) -> float:
 def ours_in_a_row(sessions: int) -> dict[str, float]:
     import kinetograph as kg
 
-    return in_a_row(sessions, lambda: kg.profile(activities=["cuda"]), kernels_of_ours)
+    return in_a_row(
+        sessions, lambda: kg.profile(activities=["cuda"]), lambda profile: count_kernels(profile.trace)
+    )
 
 
 def torchs_in_a_row(sessions: int) -> dict[str, float]:
@@ -85,10 +88,6 @@ def one(session: AbstractContextManager[Any], torch: Any, x: Any) -> tuple[Any, 
     called = time.perf_counter()
     torch.cuda.synchronize()
     return recorded, ((started - begin) * 1e3, (stopped - recording) * 1e3, (called - stopped) * 1e6)
-
-
-def kernels_of_ours(profile: Any) -> int:
-    return sum(event.category == "kernel" for event in profile.trace.events)
 
 
 def kernels_of_torchs(profiler: Any) -> int:
