@@ -15,7 +15,7 @@ SessionId Recorder::start(const SessionOptions& options) {
     if (!options.session_directory.empty()) open_session_file(options.session_directory);
 
     std::lock_guard lock(mutex_);
-    given_names_.forget_ended();
+    if (sessions_.empty()) given_names_.forget_ended();  // else others may still tell of them
     const SessionId id = next_session_++;
     try {
         take_in(sessions_[id], id, options, caller);

@@ -93,7 +93,8 @@ record::SessionOptions of_all_threads() {
 
 TEST(only_names_of_living_threads_are_kept) {
     GivenNames names;
-    for (const int32_t tid : {0, -1, INT32_MIN, INT32_MAX, 1}) names.give(tid, "no thread of ours");
+    for (const int32_t tid : {0, -1, INT32_MIN, INT32_MAX, int32_t(getppid())})
+        names.give(tid, "no thread of ours");
     CHECK(names.all().empty());
     {
         const Worker worker;

@@ -130,8 +130,8 @@ typedef struct kinetograph_record_table {
     void (*end_operator)(uint64_t begun, const kinetograph_operator* told);
     /* The same for one that the framework has numbered, from 1 on: what else tells of it names it by that. */
     void (*end_numbered_operator)(uint64_t begun, const kinetograph_operator* told, uint64_t number);
-    /* Names any thread of this process by its number in the kernel, also one that has recorded nothing yet.
-     */
+    /* As name_thread(), for any thread of this process, by its number in the kernel. It may have recorded
+     * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
 } kinetograph_record_table;
 
