@@ -90,16 +90,29 @@ void SlabPool::keep(std::unique_lock<std::mutex>& lock, uint64_t generation) {
 // Of those that will be taken next. A thread may take one meanwhile and write to it: making its pages ready
 // changes nothing in them.
 bool SlabPool::make_slabs_ready(std::unique_lock<std::mutex>& lock) {
-    std::array<std::byte*, low_water_slabs> unready;
+    std::array<Slab*, low_water_slabs> unready;
     size_t count = 0;
     const size_t end = free_.size() - std::min(free_.size(), 2 * low_water_slabs);
     for (size_t i = free_.size(); i-- > end && count < unready.size();)
-        if (!std::exchange(free_[i]->is_ready, true)) unready[count++] = free_[i]->memory;
+        if (!std::exchange(free_[i]->is_ready, true)) unready[count++] = free_[i];
     if (count == 0) return false;
+    for (size_t i = 0; i < count; ++i) ++unready[i]->segment->slabs_in_hand;
     lock.unlock();
-    for (size_t i = 0; i < count; ++i) madvise(unready[i], slab_bytes, MADV_POPULATE_WRITE);
+    for (size_t i = 0; i < count; ++i) madvise(unready[i]->memory, slab_bytes, MADV_POPULATE_WRITE);
     lock.lock();
+    for (size_t i = 0; i < count; ++i) --unready[i]->segment->slabs_in_hand;
+    unmap_left();
     return true;
+}
+
+// The pool gave it up meanwhile. Had it unmapped that itself, the next one to map memory there would have
+// found a stranger at work in it.
+void SlabPool::unmap_left() {
+    std::erase_if(left_, [this](const std::unique_ptr<Segment>& segment) {
+        if (segment->slabs_in_hand != 0) return false;
+        unmap(segment.get());
+        return true;
+    });
 }
 
 void SlabPool::end_keepers() {

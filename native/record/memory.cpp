@@ -253,6 +253,7 @@ bool SlabPool::make_room_for(Segment& segment) {
         for (const auto& other : segments_) slabs += other->slab_count;
         grow(free_, slabs);
         grow(segments_, segments_.size() + 1);
+        grow(left_, left_.size() + segments_.size() + 1);
         grow(rooms_, max_rooms);
         grow(resting_, slabs);
         return true;
@@ -316,16 +317,15 @@ void SlabPool::shrink() {
     rooms_.clear();
     close_spill_file();
     size_t kept = 0;
-    auto is_given_back = [&](const std::unique_ptr<Segment>& segment) {
-        if (!is_idle(*segment)) return false;
-        if (segment->file == 0 && kept + segment->bytes <= kept_bytes) {
+    for (auto& segment : segments_) {
+        if (!is_idle(*segment)) continue;
+        if (segment->file == 0 && kept + segment->bytes <= kept_bytes)
             kept += segment->bytes;
-            return false;
-        }
-        unmap(segment.get());
-        return true;
-    };
-    std::erase_if(segments_, is_given_back);
+        else
+            left_.push_back(std::move(segment));  // there is room: adopt() has made it for all of them
+    }
+    std::erase(segments_, nullptr);
+    unmap_left();
     collect_free_slabs();
     // What stays is pinned by the buffers of living threads, or small; its free pages need not stay.
     for (Slab* slab : free_) {
@@ -347,9 +347,11 @@ bool SlabPool::keeps_too_much() const {
 
 void SlabPool::forget_everything() {
     // Mapped files are not inherited (MADV_DONTFORK); anonymous memory is ours by copy and can go.
-    for (auto& segment : segments_)
-        if (segment->file == 0) munmap(segment->memory, segment->bytes);
-    segments_.clear();
+    for (auto* segments : {&segments_, &left_}) {
+        for (auto& segment : *segments)
+            if (segment->file == 0) munmap(segment->memory, segment->bytes);
+        segments->clear();
+    }
     free_.clear();
     rooms_.clear();
     resting_.clear();

@@ -52,6 +52,7 @@ struct Segment {
     bool is_spill = false;
     std::unique_ptr<Slab[]> slabs;
     size_t slab_count = 0;
+    size_t slabs_in_hand = 0;  // of keepers, which make them ready without the lock
 };
 
 // An extent somebody writes or reads, and the slab that must not go away under it.
@@ -135,10 +136,12 @@ private:
     bool keeper_works(std::unique_lock<std::mutex>& lock);
     bool next_slabs_are_ready() const;
     bool make_slabs_ready(std::unique_lock<std::mutex>& lock);
+    void unmap_left();
 
     std::mutex& mutex_;
     PoolLimits limits_;
     std::vector<std::unique_ptr<Segment>> segments_;
+    std::vector<std::unique_ptr<Segment>> left_;  // to keepers, who have slabs of them in hand
     std::vector<Slab*> free_;
     std::vector<ExtentRef> rooms_;  // free tails of slabs that are partly used
     std::vector<ExtentRef> resting_;
