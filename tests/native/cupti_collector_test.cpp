@@ -342,6 +342,28 @@ TEST(what_cupti_refuses_to_record_is_named) {
     CHECK(count(trace, Category::kernel) == 1);
 }
 
+// The real one makes every call of the program pay for the kind, also when it has been switched off again.
+TEST(of_the_drivers_calls_only_our_own_are_recorded) {
+    cuda().launch("lets go of what earlier tests left");
+    CudaSession session;
+    cuda().launch("k");
+    CHECK(count(session.stop(), Category::kernel) == 1);
+    CHECK(!cuda().call<decltype(fake_was_enabled)>("fake_was_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
+}
+
+TEST(an_older_cupti_records_our_own_calls_among_all) {
+    cuda().launch("lets go of what earlier tests left");
+    cuda().fail("cuptiActivityEnableDriverApi", CUPTI_ERROR_NOT_SUPPORTED);
+    CudaSession session;
+    cuda().launch("k");
+    const Trace trace = session.stop();
+    cuda().fail("cuptiActivityEnableDriverApi", CUPTI_SUCCESS);
+    CHECK(count(trace, Category::kernel) == 1);
+    CHECK(!has_note(trace, "took CUPTI over"));
+    CHECK(cuda().call<decltype(fake_was_enabled)>("fake_was_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
+    CHECK(!cuda().call<decltype(fake_is_enabled)>("fake_is_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
+}
+
 TEST(a_cupti_that_records_no_calls_of_the_driver_was_not_taken_over) {
     cuda().launch("lets go of what earlier tests left");
     cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER));

@@ -40,7 +40,7 @@ public:
     CUptiResult flush(bool all);
     // By records of what we call ourselves it is seen whether records still come to us. False when CUPTI
     // refuses.
-    bool record_driver(bool on) const;
+    bool record_driver_call(CUpti_driver_api_trace_cbid callback, bool on) const;
     // Whoever registers callbacks gets the records, and those before it are not told.
     void take_callbacks_back();
     // Everything off. CUPTI is let go of when anybody next returns from a call, where that is safe: until

@@ -47,6 +47,7 @@ bool load(void* library, Driver& driver) {
 void load_optional(void* library, CuptiFunctions& cupti) {
     find(library, "cuptiActivityRegisterTimestampCallback", cupti.register_timestamp);
     find(library, "cuptiActivityEnableAndDump", cupti.enable_and_dump);
+    find(library, "cuptiActivityEnableDriverApi", cupti.enable_driver_call);
     find(library, "cuptiActivityEnableCudaEventDeviceTimestamps", cupti.event_timestamps);
 }
 

@@ -34,6 +34,7 @@ struct CuptiFunctions {
     decltype(&cuptiSetThreadIdType) set_thread_id_type = nullptr;
     decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp = nullptr;      // may be null
     decltype(&cuptiActivityEnableAndDump) enable_and_dump = nullptr;                     // may be null
+    decltype(&cuptiActivityEnableDriverApi) enable_driver_call = nullptr;                // 12.5 and newer
     decltype(&cuptiActivityEnableCudaEventDeviceTimestamps) event_timestamps = nullptr;  // 12.8 and newer
 };
 

@@ -21,7 +21,8 @@ namespace {
 
 uint32_t version = 130001;
 std::map<std::string, int> failures;
-std::set<uint32_t> enabled;
+std::set<uint32_t> enabled, were_enabled;
+std::set<uint32_t> driver_calls;                                // that are recorded, also without their kind
 CUpti_ActivityKind refused_kind = CUPTI_ACTIVITY_KIND_INVALID;  // 0
 std::set<std::pair<int, uint32_t>> called_back;
 std::set<int> domains;
@@ -62,6 +63,11 @@ void die(const char* why) {
 
 bool is_enabled(uint32_t kind) {
     return enabled.count(kind) != 0;
+}
+
+bool records_call(bool is_driver, uint32_t callback) {
+    return is_enabled(is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME) ||
+           (is_driver && driver_calls.count(callback) != 0);
 }
 
 bool calls_back(CUpti_CallbackDomain domain, uint32_t callback) {
@@ -177,6 +183,7 @@ CUPTI_FAKE cuptiFinalize(void) {
     fake::complete_buffer();
     fake::client = {};
     fake::enabled.clear();
+    fake::driver_calls.clear();
     fake::domains.clear();
     fake::called_back.clear();
     return CUPTI_SUCCESS;
@@ -194,12 +201,23 @@ CUPTI_FAKE cuptiActivityEnable(CUpti_ActivityKind kind) {
     ENTER("cuptiActivityEnable");
     if (kind == fake::refused_kind) return CUPTI_ERROR_NOT_SUPPORTED;
     fake::enabled.insert(kind);
+    fake::were_enabled.insert(kind);
     return CUPTI_SUCCESS;
 }
 
 CUPTI_FAKE cuptiActivityDisable(CUpti_ActivityKind kind) {
     ENTER("cuptiActivityDisable");
     fake::enabled.erase(kind);
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_FAKE cuptiActivityEnableDriverApi(CUpti_CallbackId callback, uint8_t enable) {
+    ENTER("cuptiActivityEnableDriverApi");
+    if (fake::refused_kind == CUPTI_ACTIVITY_KIND_DRIVER) return CUPTI_ERROR_NOT_SUPPORTED;
+    if (enable)
+        fake::driver_calls.insert(callback);
+    else
+        fake::driver_calls.erase(callback);
     return CUPTI_SUCCESS;
 }
 
@@ -273,6 +291,11 @@ void fake_refuse_kind(uint32_t kind) {
 int fake_is_enabled(uint32_t kind) {
     std::lock_guard<std::recursive_mutex> lock(fake::mutex);
     return fake::is_enabled(kind);
+}
+
+int fake_was_enabled(uint32_t kind) {
+    std::lock_guard<std::recursive_mutex> lock(fake::mutex);
+    return fake::were_enabled.count(kind) != 0;
 }
 
 int fake_calls_back(int is_driver, uint32_t callback) {

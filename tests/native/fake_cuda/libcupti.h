@@ -25,6 +25,7 @@ extern Client client;
 // The first thing that every function does. The real one may crash when it is called too early.
 CUptiResult enter(const char* function);
 bool is_enabled(uint32_t kind);
+bool records_call(bool is_driver, uint32_t callback);
 bool calls_back(CUpti_CallbackDomain domain, uint32_t callback);
 uint64_t now();
 uint32_t pretended_version();

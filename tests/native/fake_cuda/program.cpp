@@ -119,7 +119,8 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     const uint32_t correlation = next_correlation++;
     CUpti_ActivityAPI api{};
     api.kind = is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
-    client.follows_compilations |= is_enabled(api.kind) || calls_back(domain, callback);
+    const bool is_recorded = records_call(is_driver, callback);
+    client.follows_compilations |= is_recorded || calls_back(domain, callback);
     call_back(domain, callback, CUPTI_API_ENTER, correlation);
     api.cbid = callback;
     api.start = now();
@@ -128,7 +129,7 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     api.correlationId = correlation;
     work(correlation);
     api.end = now();
-    add(api);
+    if (is_recorded) append(cut(api));
     call_back(domain, callback, CUPTI_API_EXIT, correlation);
     return correlation;
 }
