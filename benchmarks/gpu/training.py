@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
+import statistics
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +13,7 @@ from functools import cache
 from typing import Any
 
 FIRST = " / ms of the first step"
+HOST = " / ms of the host"
 KERNELS = " / kernels of "
 KERNEL_TIME = " / us of kernels"
 UNTIED = " / kernels without a launch"
@@ -24,7 +26,8 @@ Seen = Iterable[tuple[str, float, bool]]
 class Training:
     """Milliseconds per step of one model inside `session`, and the kernels that were seen.
 
-    The first step counts by itself: in it CUPTI meets every kernel for the first time.
+    The first step counts by itself: in it CUPTI meets every kernel for the first time. What recording adds is
+    work of the host, of which a step that waits for the GPU shows nothing: so that is taken by itself, too.
     """
 
     tool: str
@@ -46,6 +49,8 @@ class Training:
         with self.session() as recorded:
             taken = {self.name + FIRST: self._ms_per_step(torch, step, 1)}
             taken[self.name] = self._ms_per_step(torch, step, steps())
+            host = [self._host_ms(torch, step) for _ in range((steps() + 1) // 2)]
+            taken[self.name + HOST] = statistics.median(host)
         torch.zeros(1, device="cuda")  # where torch lets go of CUPTI, if it does
         torch.cuda.synchronize()
         return taken if self.seen is None else taken | self._kernels(self.seen(recorded))
@@ -56,6 +61,14 @@ class Training:
             step(self.scope)
         torch.cuda.synchronize()
         return (time.perf_counter() - begin) / count * 1e3
+
+    def _host_ms(self, torch: Any, step: Callable[[Any], None]) -> float:
+        """Until all of a step has been handed to the GPU."""
+        begin = time.perf_counter()
+        step(self.scope)
+        taken = (time.perf_counter() - begin) * 1e3
+        torch.cuda.synchronize()
+        return taken
 
     def _kernels(self, seen: Seen) -> dict[str, float]:
         counts: collections.Counter[str] = collections.Counter()

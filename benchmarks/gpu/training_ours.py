@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from benchmarks.floor.cupti import load_client
 from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, NOTHING, floor
 from benchmarks.gpu.training import MODELS, Seen, Training
+
+OPERATOR_FLOOR = "floor: bare callback per operator"
+BOTH_FLOOR = "floor: bare callback, kernels alone"
 
 OURS = "kinetograph, CUDA"
 OURS_WITH_OPERATORS = "kinetograph, operators and CUDA"
@@ -17,15 +21,24 @@ LAUNCHES = ("cuda_runtime", "cuda_driver")
 
 def contenders() -> list[Training]:
     import kinetograph as kg
+    from benchmarks.operators.bare import watched
 
     client = load_client()
     both = ["cpu", "cuda"]
+
+    @contextmanager
+    def kernels_and_operators() -> Iterator[None]:
+        with floor(client, runtime=False), watched(needs_inputs=False):
+            yield
+
     made: list[Training] = []
     for model in MODELS:
         made += [
             Training(NOTHING, model, nullcontext),
             Training(KERNEL_FLOOR, model, lambda: floor(client, runtime=False)),
             Training(FLOOR, model, lambda: floor(client)),
+            Training(OPERATOR_FLOOR, model, lambda: watched(needs_inputs=False)),
+            Training(BOTH_FLOOR, model, kernels_and_operators),
             Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
             Training(OURS_WITH_OPERATORS, model, lambda: kg.profile(activities=both), seen, kg.scope),
             Training(
