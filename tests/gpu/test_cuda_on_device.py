@@ -248,6 +248,32 @@ def test_sessions_one_after_the_other(torch: Any) -> None:
         x.add_(1)
 
 
+def test_kernels_of_a_thread_that_goes_on_at_either_end_have_launches(torch: Any) -> None:
+    x, is_over = torch.zeros(64, device="cuda"), threading.Event()
+
+    def work() -> None:
+        while not is_over.is_set():
+            for _ in range(10):
+                x.add_(1)
+            torch.cuda.synchronize()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(3):
+            with kg.profile(activities=["cuda"]) as p:
+                is_over.wait(0.05)
+            launched = {event.correlation_id for event in p.trace.events if event.category == "cuda_runtime"}
+            found = kernels(p.trace)
+            assert len(found) > 100
+            # At either end one may be seen whose launch was under way then.
+            assert sum(kernel.correlation_id not in launched for kernel in found) <= 2
+            assert "took CUPTI over" not in notes(p.trace)
+    finally:
+        is_over.set()
+        thread.join()
+
+
 def test_copies_and_waiting(torch: Any) -> None:
     host = torch.randn(1 << 20).pin_memory()
     asks = kg.ExperimentalConfig(enable_cuda_sync_events=True)

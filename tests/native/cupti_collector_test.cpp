@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,23 @@ using namespace kinetograph;
 using namespace kinetograph::test;
 using record::Category;
 using trace::Trace;
+
+namespace {
+
+bool was_enabled(CUpti_ActivityKind kind) {
+    return cuda().call<decltype(fake_was_enabled)>("fake_was_enabled", uint32_t(kind)) != 0;
+}
+
+size_t kernels_without_a_launch(const Trace& trace) {
+    std::set<uint32_t> launches;
+    for (const size_t call : rows_of(trace, Category::cuda_runtime)) launches.insert(trace.correlation[call]);
+    const std::vector<size_t> kernels = rows_of(trace, Category::kernel);
+    return size_t(std::count_if(kernels.begin(), kernels.end(), [&](size_t kernel) {
+        return launches.count(trace.correlation[kernel]) == 0;
+    }));
+}
+
+}  // namespace
 
 TEST(nothing_of_cupti_is_called_before_the_program_has_initialised_cuda) {
     static const FakeCuda fake;  // loaded, but not initialised
@@ -331,6 +350,24 @@ TEST(a_tool_that_takes_over_again_and_again_gets_its_buffers_where_ours_were) {
     }
 }
 
+TEST(kernels_of_a_program_that_goes_on_at_either_end_have_launches) {
+    cuda().launch("lets go of what earlier tests left");
+    std::atomic<bool> is_over{false};
+    std::atomic<int> launches{0};
+    std::thread other([&] {
+        for (; !is_over; ++launches) cuda().launch("k");
+    });
+    for (int round = 0; round < 5; ++round) {
+        CudaSession session;
+        for (const int before = launches; launches < before + 100;) std::this_thread::yield();
+        const Trace trace = session.stop();
+        CHECK(count(trace, Category::kernel) >= 100);
+        CHECK(kernels_without_a_launch(trace) == 0);
+    }
+    is_over = true;
+    other.join();
+}
+
 TEST(what_cupti_refuses_to_record_is_named) {
     cuda().launch("lets go of what earlier tests left");
     cuda().call<decltype(fake_refuse_kind)>("fake_refuse_kind", uint32_t(CUPTI_ACTIVITY_KIND_MEMSET));
@@ -342,26 +379,24 @@ TEST(what_cupti_refuses_to_record_is_named) {
     CHECK(count(trace, Category::kernel) == 1);
 }
 
-// The real one makes every call of the program pay for the kind, also when it has been switched off again.
-TEST(of_the_drivers_calls_only_our_own_are_recorded) {
+// The real one makes every call of the program pay for the kind from then on.
+TEST(while_a_session_runs_of_the_drivers_calls_only_our_own_was_recorded) {
     cuda().launch("lets go of what earlier tests left");
     CudaSession session;
     cuda().launch("k");
+    CHECK(was_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    CHECK(!was_enabled(CUPTI_ACTIVITY_KIND_DRIVER));
     CHECK(count(session.stop(), Category::kernel) == 1);
-    CHECK(!cuda().call<decltype(fake_was_enabled)>("fake_was_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
 }
 
-TEST(an_older_cupti_records_our_own_calls_among_all) {
+TEST(an_older_cupti_records_our_own_call_among_all) {
     cuda().launch("lets go of what earlier tests left");
     cuda().fail("cuptiActivityEnableDriverApi", CUPTI_ERROR_NOT_SUPPORTED);
     CudaSession session;
-    cuda().launch("k");
-    const Trace trace = session.stop();
     cuda().fail("cuptiActivityEnableDriverApi", CUPTI_SUCCESS);
-    CHECK(count(trace, Category::kernel) == 1);
-    CHECK(!has_note(trace, "took CUPTI over"));
-    CHECK(cuda().call<decltype(fake_was_enabled)>("fake_was_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
-    CHECK(!cuda().call<decltype(fake_is_enabled)>("fake_is_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
+    cuda().call<decltype(fake_compilation)>("fake_compilation");
+    CHECK(was_enabled(CUPTI_ACTIVITY_KIND_DRIVER));
+    CHECK(count(session.stop(), Category::overhead) == 1);
 }
 
 TEST(a_cupti_that_records_no_calls_of_the_driver_was_not_taken_over) {

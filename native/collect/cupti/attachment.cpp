@@ -249,11 +249,13 @@ CUptiResult Attachment::flush(bool all) {
     return cupti_.flush_all(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
-// Not by the kind, where it can be avoided: when that is switched off again, libcupti 13.0 goes on paying for
-// it, three times as much as kernels cost without it.
+bool Attachment::record_driver(bool on) const {
+    return (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER) == CUPTI_SUCCESS;
+}
+
 bool Attachment::record_driver_call(CUpti_driver_api_trace_cbid callback, bool on) const {
     if (cupti_.enable_driver_call && cupti_.enable_driver_call(callback, on) == CUPTI_SUCCESS) return true;
-    return (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER) == CUPTI_SUCCESS;
+    return record_driver(on);
 }
 
 // ---- leaving

@@ -39,7 +39,11 @@ public:
     // What is complete comes into the buffers; with `all`, whatever is there.
     CUptiResult flush(bool all);
     // By records of what we call ourselves it is seen whether records still come to us. False when CUPTI
-    // refuses.
+    // refuses. Only for the end: switched off again, libcupti 13.0 makes every call of the program pay for it
+    // until it is let go of.
+    bool record_driver(bool on) const;
+    // Of one function alone, which leaves nothing behind; of all where CUPTI cannot do that. Not for the end:
+    // on an H200, where other threads went on behind it, their kernels were without launches.
     bool record_driver_call(CUpti_driver_api_trace_cbid callback, bool on) const;
     // Whoever registers callbacks gets the records, and those before it are not told.
     void take_callbacks_back();

@@ -227,7 +227,7 @@ void CudaCollector::try_to_attach() {
     state_ = reason_.empty() ? CudaState::attached : CudaState::refused;
 }
 
-// CUPTI tells of them only behind the first call that it records.
+// CUPTI tells of them only behind the first call that it is asked to record.
 void CudaCollector::follow_compilations() {
     if (!attachment_->record_driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent, true)) return;
     make_a_call();
@@ -268,9 +268,9 @@ void CudaCollector::flush_attached(bool may_wait) {
     cupti::Waiting waiting{false, 0};
     bool has_witness = false;
     if (may_wait && !attachment_->is_capturing()) {
-        has_witness = attachment_->record_driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, true);
+        has_witness = attachment_->record_driver(true);
         waiting = cupti::wait_for_devices(*driver_);
-        attachment_->record_driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, false);
+        attachment_->record_driver(false);
     }
     const bool waited = waiting.is_done;
     if (waited) attachment_->take_callbacks_back();

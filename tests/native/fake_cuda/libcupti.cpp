@@ -141,6 +141,7 @@ CUPTI_FAKE cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc
     if (fake::client.callback) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     fake::client.callback = callback;
     fake::client.data = data;
+    fake::were_enabled.clear();
     *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake::client);
     return CUPTI_SUCCESS;
 }
