@@ -1,6 +1,7 @@
 """Turn figures into the Markdown that is printed and, when asked, kept in `results/`."""
 
 import datetime
+import math
 import os
 import platform
 import sys
@@ -29,6 +30,11 @@ class Claim:
     def row(self) -> tuple[str, str, str, str]:
         limit = f"<= {self.at_most:g}" if self.at_most is not None else f">= {self.at_least:g}"
         return self.text, f"{self.value:.2f}", limit, "PASS" if self.holds else "FAIL"
+
+
+def ratio(value: float, to: float) -> float:
+    """Of two differences, of which noise may leave nothing: then there is nothing to be compared with."""
+    return value / to if to > 0 else math.inf
 
 
 def claims_table(claims: Sequence[Claim]) -> str:

@@ -17,7 +17,7 @@ from benchmarks.gpu.training_ours import (
 )
 from benchmarks.gpu.training_torchs import TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
-from benchmarks.report import Claim, claims_table, table
+from benchmarks.report import Claim, claims_table, ratio, table
 
 FLOORS = (KERNEL_FLOOR, FLOOR, OPERATOR_FLOOR, BOTH_FLOOR)
 ROWS = (NOTHING, *FLOORS, OURS, OURS_WITH_OPERATORS, OURS_WITH_STACK, TORCH, TORCH_BOTH)
@@ -83,6 +83,6 @@ def cost_claims(samples: Samples, model: str) -> list[Claim]:
     tools = (OURS_WITH_OPERATORS, BOTH_FLOOR, TORCH_BOTH)
     ours, least, torchs = (added(samples, f"{model}: {tool}", f"{model}: {NOTHING}") for tool in tools)
     return [
-        Claim(f"{model}: added, with operators / the floor", ours / least, at_most=1.3),
-        Claim(f"{model}: added, with operators / torch's CPU and CUDA", ours / torchs, at_most=1 / 3),
+        Claim(f"{model}: added, with operators / the floor", ratio(ours, least), at_most=1.3),
+        Claim(f"{model}: added, with operators / torch's CPU and CUDA", ratio(ours, torchs), at_most=1 / 3),
     ]

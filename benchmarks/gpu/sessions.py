@@ -19,7 +19,7 @@ from benchmarks.gpu.many_kernels import count_kernels
 from benchmarks.gpu.ours import FLOOR, OURS, floor
 from benchmarks.gpu.torchs import TORCH
 from benchmarks.harness import in_fresh_process
-from benchmarks.report import Claim, claims_table, table
+from benchmarks.report import Claim, claims_table, ratio, table
 
 OPERATIONS = 100
 START, STOP, CALL = "ms to start", "ms to stop", "us, first operation behind"
@@ -37,7 +37,7 @@ def run(*, quick: bool) -> str:
     claims = [
         Claim("start and stop: ours / bare client's", spent(ours) / spent(least), at_most=1.5),
         Claim("kernels missing in the last session", OPERATIONS - ours["kernels in the last"], at_most=0),
-        Claim(f"{GROWTH}: ours / bare client's", ours[GROWTH] / least[GROWTH], at_most=1.5),
+        Claim(f"{GROWTH}: ours / bare client's", ratio(ours[GROWTH], least[GROWTH]), at_most=1.5),
     ]
     title = f"# {sessions:,} sessions in a row, {of_torch} of torch's, {OPERATIONS} operations in each"
     return "\n\n".join(

@@ -108,9 +108,9 @@ bool SlabPool::make_slabs_ready(std::unique_lock<std::mutex>& lock) {
 // The pool gave it up meanwhile. Had it unmapped that itself, the next one to map memory there would have
 // found a stranger at work in it.
 void SlabPool::unmap_left() {
-    std::erase_if(left_, [this](const std::unique_ptr<Segment>& segment) {
+    std::erase_if(left_, [](const std::unique_ptr<Segment>& segment) {
         if (segment->slabs_in_hand != 0) return false;
-        unmap(segment.get());
+        munmap(segment->memory, segment->bytes);
         return true;
     });
 }

@@ -240,9 +240,9 @@ void SlabPool::close_spill_file() {
     spill_on_tmpfs_ = false;
 }
 
-void SlabPool::unmap(Segment* segment) {
-    munmap(segment->memory, segment->bytes);
+void SlabPool::give_up(std::unique_ptr<Segment> segment) {
     if (segment->file == 0) anonymous_bytes_ -= segment->bytes;
+    left_.push_back(std::move(segment));  // there is room: adopt() has made it for all of them
 }
 
 bool SlabPool::make_room_for(Segment& segment) {
@@ -322,7 +322,7 @@ void SlabPool::shrink() {
         if (segment->file == 0 && kept + segment->bytes <= kept_bytes)
             kept += segment->bytes;
         else
-            left_.push_back(std::move(segment));  // there is room: adopt() has made it for all of them
+            give_up(std::move(segment));
     }
     std::erase(segments_, nullptr);
     unmap_left();

@@ -119,7 +119,7 @@ private:
     bool make_room_for(Segment& segment);
     std::unique_ptr<Segment> refuse(const char* why);
     bool adopt(std::unique_ptr<Segment> segment);
-    void unmap(Segment* segment);
+    void give_up(std::unique_ptr<Segment> segment);
     std::unique_ptr<Segment> map_segment(size_t bytes);
     std::unique_ptr<Segment> map_segment_or_none(size_t bytes);
     std::unique_ptr<Segment> map_anonymous(size_t bytes);
@@ -141,7 +141,7 @@ private:
     std::mutex& mutex_;
     PoolLimits limits_;
     std::vector<std::unique_ptr<Segment>> segments_;
-    std::vector<std::unique_ptr<Segment>> left_;  // to keepers, who have slabs of them in hand
+    std::vector<std::unique_ptr<Segment>> left_;  // given up, while keepers have slabs of them in hand
     std::vector<Slab*> free_;
     std::vector<ExtentRef> rooms_;  // free tails of slabs that are partly used
     std::vector<ExtentRef> resting_;

@@ -386,7 +386,10 @@ TEST(while_a_session_runs_of_the_drivers_calls_only_our_own_was_recorded) {
     cuda().launch("k");
     CHECK(was_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
     CHECK(!was_enabled(CUPTI_ACTIVITY_KIND_DRIVER));
+    CHECK(cuda().number("fake_driver_calls") == 0);
     CHECK(count(session.stop(), Category::kernel) == 1);
+    // The real one has kernels without launches where the wait at the end is recorded by name: tests/gpu.
+    CHECK(was_enabled(CUPTI_ACTIVITY_KIND_DRIVER));
 }
 
 TEST(an_older_cupti_records_our_own_call_among_all) {
@@ -396,6 +399,7 @@ TEST(an_older_cupti_records_our_own_call_among_all) {
     cuda().fail("cuptiActivityEnableDriverApi", CUPTI_SUCCESS);
     cuda().call<decltype(fake_compilation)>("fake_compilation");
     CHECK(was_enabled(CUPTI_ACTIVITY_KIND_DRIVER));
+    CHECK(!cuda().call<decltype(fake_is_enabled)>("fake_is_enabled", uint32_t(CUPTI_ACTIVITY_KIND_DRIVER)));
     CHECK(count(session.stop(), Category::overhead) == 1);
 }
 

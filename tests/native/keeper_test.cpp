@@ -81,6 +81,7 @@ TEST(what_the_keeper_makes_ready_is_not_refused_meanwhile) {
     const std::string directory = mkdtemp(name);
     const size_t file_bytes = record::session_header_bytes + first_bytes + record::segment_bytes;
     const FullDisk disk(file_bytes);
+    quick = int(first_bytes / record::slab_bytes) - 1;
     record::SessionOptions options;
     options.session_directory = directory;
     const auto session = Recorder::instance().start(options);
@@ -89,6 +90,7 @@ TEST(what_the_keeper_makes_ready_is_not_refused_meanwhile) {
     while (fs::file_size(file) < file_bytes) std::this_thread::yield();
     constexpr size_t slabs = 70;
     for (size_t i = 0; i < slabs * record::slab_units; ++i) mark();
+    quick = INT_MAX;
     const record::Recording recording = Recorder::instance().stop(session);
     CHECK(recording.threads.at(0).losses.dropped == 0);
     fs::remove_all(directory);

@@ -253,9 +253,16 @@ bool Attachment::record_driver(bool on) const {
     return (on ? cupti_.enable : cupti_.disable)(CUPTI_ACTIVITY_KIND_DRIVER) == CUPTI_SUCCESS;
 }
 
-bool Attachment::record_driver_call(CUpti_driver_api_trace_cbid callback, bool on) const {
-    if (cupti_.enable_driver_call && cupti_.enable_driver_call(callback, on) == CUPTI_SUCCESS) return true;
-    return record_driver(on);
+void Attachment::record_one_call(CUpti_driver_api_trace_cbid callback,
+                                 const std::function<void()>& call) const {
+    const auto by_name = cupti_.enable_driver_call;
+    const bool is_alone = by_name && by_name(callback, 1) == CUPTI_SUCCESS;
+    if (!is_alone && !record_driver(true)) return;
+    call();
+    if (is_alone)
+        by_name(callback, 0);
+    else
+        record_driver(false);
 }
 
 // ---- leaving

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -42,9 +43,10 @@ public:
     // refuses. Only for the end: switched off again, libcupti 13.0 makes every call of the program pay for it
     // until it is let go of.
     bool record_driver(bool on) const;
-    // Of one function alone, which leaves nothing behind; of all where CUPTI cannot do that. Not for the end:
-    // on an H200, where other threads went on behind it, their kernels were without launches.
-    bool record_driver_call(CUpti_driver_api_trace_cbid callback, bool on) const;
+    // Makes `call`, a call of one function of the driver, with a record of it. That leaves nothing behind,
+    // but where CUPTI can only record all of them. Not for the end: on an H200, where other threads went on
+    // behind it, their kernels were without launches.
+    void record_one_call(CUpti_driver_api_trace_cbid callback, const std::function<void()>& call) const;
     // Whoever registers callbacks gets the records, and those before it are not told.
     void take_callbacks_back();
     // Everything off. CUPTI is let go of when anybody next returns from a call, where that is safe: until

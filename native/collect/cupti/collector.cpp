@@ -229,9 +229,7 @@ void CudaCollector::try_to_attach() {
 
 // CUPTI tells of them only behind the first call that it is asked to record.
 void CudaCollector::follow_compilations() {
-    if (!attachment_->record_driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent, true)) return;
-    make_a_call();
-    attachment_->record_driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent, false);
+    attachment_->record_one_call(CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent, [this] { make_a_call(); });
 }
 
 void CudaCollector::open() {

@@ -119,6 +119,7 @@ FAKE_API int fake_is_subscribed(void);
 FAKE_API int fake_finalizations(void);
 FAKE_API int fake_flushes(void);
 FAKE_API int fake_is_enabled(uint32_t kind);
+FAKE_API int fake_driver_calls(void);          // that are recorded by name now
 FAKE_API int fake_was_enabled(uint32_t kind);  // since somebody subscribed
 FAKE_API int fake_calls_back(int is_driver, uint32_t callback);
 FAKE_API int fake_calls_before_driver(void);  // of any function of CUPTI before cuInit

@@ -294,6 +294,11 @@ int fake_is_enabled(uint32_t kind) {
     return fake::is_enabled(kind);
 }
 
+int fake_driver_calls(void) {
+    std::lock_guard<std::recursive_mutex> lock(fake::mutex);
+    return int(fake::driver_calls.size());
+}
+
 int fake_was_enabled(uint32_t kind) {
     std::lock_guard<std::recursive_mutex> lock(fake::mutex);
     return fake::were_enabled.count(kind) != 0;
