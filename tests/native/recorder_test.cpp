@@ -411,6 +411,8 @@ TEST(appending_allocates_nothing) {
     const auto session = Recorder::instance().start({});
     const uint32_t name = id("scope");
     for (int i = 0; i < 200; ++i) Scope scope(name);  // past the small extent a thread begins with
+    // The keeper allocates, too, for the segment that it makes ready.
+    while (Recorder::instance().memory_bytes() < record::segment_bytes) std::this_thread::yield();
     const size_t before = mallinfo2().uordblks;
     for (int i = 0; i < 1000; ++i) Scope scope(name);
     const size_t after = mallinfo2().uordblks;
@@ -466,7 +468,8 @@ TEST(a_ring_of_time_keeps_the_newest) {
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "oldest") == 0);
     CHECK(trace.size() > 0);
-    CHECK(trace.window_end_ns - trace.start_ns[0] < 60'000'000);
+    const int64_t newest_ns = trace.start_ns[trace.size() - 1];  // the end may come late, on a busy machine
+    CHECK(newest_ns - trace.start_ns[0] < 60'000'000);
 }
 
 TEST(a_forked_child_starts_clean_and_the_parent_keeps_its_data) {
