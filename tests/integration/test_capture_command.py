@@ -338,7 +338,7 @@ def test_a_thousand_captures_in_a_row_leave_nothing(agents: Agents) -> None:
     after_all = capture(900)
     assert after_all < after_a_tenth * 1.1
     # That of the capture answers before it ends.
-    wait_until(lambda: process.num_threads() == threads)
+    wait_until(lambda: process.num_threads() <= threads)  # one that was starting may have been counted
     assert process.num_fds() == descriptors
     assert not list(agents.captures.iterdir())
     peer.close()

@@ -282,7 +282,7 @@ def test_half_open_connections_are_closed_and_leave_nothing(daemon: Daemon) -> N
     for connection in connections:
         assert everything(connection) == b""
         connection.close()
-    wait_until(lambda: process.num_fds() == before)
+    wait_until(lambda: process.num_fds() <= before)
     assert daemon.call("getStatus") == {"status": 1}
 
 
