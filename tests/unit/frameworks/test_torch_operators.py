@@ -283,6 +283,19 @@ def test_an_operator_that_fails_ends_like_any_other() -> None:
     assert "unbalanced" not in kinds_of_notes(profile.trace)
 
 
+def test_names_of_any_length_are_told_apart_in_each_session() -> None:
+    """More of them than a thread remembers, and one after another where the last one's text was."""
+    lengths = ["x" * length for length in range(1, 200)]
+    alike = [f"{'y' * at}z{'y' * (40 - at)}" for at in range(41)]
+    wanted = [*lengths, *alike, *(f"range {number}" for number in range(1000))]
+    for _ in range(2):
+        with kg.profile() as profile:
+            for text in (*wanted, *wanted):
+                with torch.profiler.record_function(text):
+                    pass
+        assert Counter(names(profile.trace)) == Counter((*wanted, *wanted))
+
+
 def test_a_range_that_began_before_the_session_is_no_loss() -> None:
     with torch.profiler.record_function("before"), kg.profile() as profile:
         torch.ones(1)

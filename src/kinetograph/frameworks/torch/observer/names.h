@@ -3,6 +3,7 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -17,16 +18,19 @@ inline uint64_t mixed(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 29;
 }
 
-// Eight bytes at a time: names have thirty characters or so.
+// Eight bytes at a time, of which the last may overlap those before them: names have thirty characters or so.
 inline uint64_t hash_of(std::string_view text) {
     uint64_t hash = text.size(), word = 0;
-    size_t at = 0;
-    for (; at + sizeof word <= text.size(); at += sizeof word) {
-        std::memcpy(&word, text.data() + at, sizeof word);
+    if (text.size() < sizeof word) {
+        std::memcpy(&word, text.data(), text.size());
+        return mixed(hash, word);
+    }
+    const char* last = text.data() + text.size() - sizeof word;
+    for (const char* at = text.data(); at < last; at += sizeof word) {
+        std::memcpy(&word, at, sizeof word);
         hash = mixed(hash, word);
     }
-    word = 0;
-    std::memcpy(&word, text.data() + at, text.size() - at);
+    std::memcpy(&word, last, sizeof word);
     return mixed(hash, word);
 }
 
@@ -36,42 +40,27 @@ struct Name {
     bool is_operator = false;  // of the dispatcher, and no range that somebody named
 };
 
+// By a hash of what they say: torch makes up some of them as it goes, each time elsewhere. Of 64 bits, so
+// that two names of a program do not have the same one. Between two operators a model uses whatever a cache
+// can hold, and so a name takes no more than a quarter of a line.
 class Names {
 public:
-    // Mostly a text is where it was the last time; those that torch makes up as it goes are found by what
-    // they say.
     Name find(const at::RecordFunction& function) {
-        const char* text = function.name();
-        Recent& recent = recent_[(reinterpret_cast<uintptr_t>(text) >> 3) % recent_.size()];
-        if (recent.place != text || !is_known(recent.entry->name.id) ||
-            std::strcmp(recent.entry->text, text) != 0) [[unlikely]]
-            return find_text(function, text, recent);
-        return recent.entry->name;
+        const std::string_view text = function.name();
+        const uint64_t hash = hash_of(text);
+        Line& line = lines_[hash % lines_.size()];
+        for (const Entry& entry : line)
+            if (entry.hash == hash && is_known(entry.name.id)) [[likely]]
+                return entry.name;
+        return keep(line, {hash, interned(function, text)});
     }
 
 private:
-    static constexpr size_t longest = 119;  // that of a backward function with "evaluate_function: " in front
-
     struct Entry {
-        Name name;
-        uint32_t bytes = 0;
-        char text[longest + 1] = {};
-
-        bool is(std::string_view wanted) const {
-            return bytes == wanted.size() && is_known(name.id) &&
-                   std::memcmp(text, wanted.data(), wanted.size()) == 0;
-        }
-        void set(std::string_view wanted, Name found) {
-            bytes = uint32_t(wanted.size());
-            std::memcpy(text, wanted.data(), wanted.size());
-            text[bytes] = '\0';
-            name = found;
-        }
+        uint64_t hash = 0;
+        Name name;  // none has the number 0
     };
-    struct Recent {
-        const char* place = nullptr;
-        const Entry* entry = nullptr;
-    };
+    struct alignas(64) Line : std::array<Entry, 4> {};
 
     static Name interned(const at::RecordFunction& function, std::string_view text) {
         return {recorder->intern_text(text.data(), text.size()),
@@ -79,16 +68,14 @@ private:
                 function.operator_name().has_value()};
     }
 
-    Name find_text(const at::RecordFunction& function, std::string_view text, Recent& recent) {
-        if (text.size() > longest) return interned(function, text);
-        Entry& entry = entries_[hash_of(text) % entries_.size()];
-        if (!entry.is(text)) entry.set(text, interned(function, text));
-        recent = {text.data(), &entry};
+    // In the place of that which was kept first.
+    static Name keep(Line& line, Entry entry) {
+        std::move_backward(line.begin(), line.end() - 1, line.end());
+        line.front() = entry;
         return entry.name;
     }
 
-    std::array<Entry, 256> entries_{};
-    std::array<Recent, 256> recent_{};
+    std::array<Line, 128> lines_{};
 };
 
 }  // namespace kinetograph::torch_observer
