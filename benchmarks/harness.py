@@ -79,6 +79,10 @@ class Samples:
         """The lower quartile: what a busy machine disturbs little, and one lucky round not at all."""
         return sorted(self.by_name[name])[len(self.by_name[name]) // 4]
 
+    def added(self, name: str, bare: str) -> float:
+        """In quiet rounds of `name`, over quiet ones of `bare`."""
+        return self.quiet(name) - self.quiet(bare)
+
     def ratio(self, name: str, other: str) -> float:
         """Median over the rounds of `name` / `other`."""
         pairs = zip(self.by_name[name], self.by_name[other], strict=True)

@@ -1,11 +1,12 @@
 """`python -m benchmarks.gpu [topic ...] [--quick] [--save]`: what recording costs on a GPU."""
 
 from benchmarks import command
-from benchmarks.gpu import inside, launches, many_kernels, model, sessions
+from benchmarks.gpu import host, inside, launches, many_kernels, model, sessions
 
 TOPICS: dict[str, command.Topic] = {
     "gpu-launches": launches,
     "gpu-model": model,
+    "gpu-host": host,
     "gpu-many-kernels": many_kernels,
     "gpu-sessions": sessions,
     "gpu-inside": inside,

@@ -42,16 +42,11 @@ def run(*, quick: bool) -> str:
 def row(samples: Samples, name: str) -> tuple[str, ...]:
     figures = samples.median(name), samples.median(name) - samples.median(NOTHING), samples.quiet(name)
     stopping = f"{samples.median(name + STOPPING):.2f}" if name + STOPPING in samples else ""
-    return name, *(f"{figure:.2f}" for figure in figures), f"{added(samples, name):.2f}", stopping
-
-
-def added(samples: Samples, name: str) -> float:
-    """In quiet rounds, over quiet ones without a tool."""
-    return samples.quiet(name) - samples.quiet(NOTHING)
+    return name, *(f"{figure:.2f}" for figure in figures), f"{samples.added(name, NOTHING):.2f}", stopping
 
 
 def ratio_of_added(samples: Samples, name: str, other: str) -> float:
-    return added(samples, name) / added(samples, other)
+    return samples.added(name, NOTHING) / samples.added(other, NOTHING)
 
 
 def claims(samples: Samples) -> list[Claim]:

@@ -6,8 +6,9 @@ import os
 import statistics
 
 from benchmarks.gpu import describe_gpu
+from benchmarks.gpu.models import MODELS
 from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, NOTHING
-from benchmarks.gpu.training import FIRST, HOST, KERNEL_TIME, KERNELS, MODELS, UNTIED
+from benchmarks.gpu.training import FIRST, KERNEL_TIME, KERNELS, UNTIED
 from benchmarks.gpu.training_ours import (
     BOTH_FLOOR,
     OPERATOR_FLOOR,
@@ -17,7 +18,7 @@ from benchmarks.gpu.training_ours import (
 )
 from benchmarks.gpu.training_torchs import TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
-from benchmarks.report import Claim, claims_table, ratio, table
+from benchmarks.report import Claim, claims_table, table
 
 FLOORS = (KERNEL_FLOOR, FLOOR, OPERATOR_FLOOR, BOTH_FLOOR)
 ROWS = (NOTHING, *FLOORS, OURS, OURS_WITH_OPERATORS, OURS_WITH_STACK, TORCH, TORCH_BOTH)
@@ -34,28 +35,18 @@ def run(*, quick: bool) -> str:
 
 
 def model_table(samples: Samples, model: str) -> str:
-    rows = [row(samples, f"{model}: {tool}", f"{model}: {NOTHING}") for tool in ROWS]
-    header = (model, "ms per step", "quiet", "first step", "of the host", "added", "kernels", "us of kernels")
-    return table(header, rows)
+    rows = [row(samples, model, tool) for tool in ROWS]
+    return table((model, "ms per step", "quiet", "first step", "kernels", "us of kernels"), rows)
 
 
-def row(samples: Samples, name: str, bare: str) -> tuple[str, ...]:
+def row(samples: Samples, model: str, tool: str) -> tuple[str, ...]:
+    name = f"{model}: {tool}"
     kernels = ("", "")
     if name + KERNEL_TIME in samples:
         total = sum(counts(samples, name).values())
         kernels = (f"{total:.0f}", f"{samples.median(name + KERNEL_TIME):.0f}")
-    figures = (
-        samples.median(name),
-        samples.quiet(name),
-        *(samples.median(name + of) for of in (FIRST, HOST)),
-    )
-    tool = name.removeprefix(bare.removesuffix(NOTHING))
-    return tool, *(f"{ms:.2f}" for ms in figures), f"{added(samples, name, bare):+.2f}", *kernels
-
-
-def added(samples: Samples, name: str, bare: str) -> float:
-    """Milliseconds of the host per step."""
-    return samples.median(name + HOST) - samples.median(bare + HOST)
+    figures = samples.median(name), samples.quiet(name), samples.median(name + FIRST)
+    return tool, *(f"{ms:.2f}" for ms in figures), *kernels
 
 
 def counts(samples: Samples, name: str) -> dict[str, float]:
@@ -75,14 +66,4 @@ def claims_of(samples: Samples, model: str) -> list[Claim]:
         Claim(f"{model}: kernels that torch counts otherwise", len(differing), at_most=0),
         Claim(f"{model}: kernel time off torch's by %", difference, at_most=1),
         Claim(f"{model}: kernels without a launch", untied, at_most=0),
-        *cost_claims(samples, model),
-    ]
-
-
-def cost_claims(samples: Samples, model: str) -> list[Claim]:
-    tools = (OURS_WITH_OPERATORS, BOTH_FLOOR, TORCH_BOTH)
-    ours, least, torchs = (added(samples, f"{model}: {tool}", f"{model}: {NOTHING}") for tool in tools)
-    return [
-        Claim(f"{model}: added, with operators / the floor", ratio(ours, least), at_most=1.3),
-        Claim(f"{model}: added, with operators / torch's CPU and CUDA", ratio(ours, torchs), at_most=1 / 3),
     ]

@@ -7,8 +7,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from benchmarks.floor.cupti import load_client
+from benchmarks.gpu.models import MODELS
 from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, NOTHING, floor
-from benchmarks.gpu.training import MODELS, Seen, Training
+from benchmarks.gpu.training import Seen, Training
 
 OPERATOR_FLOOR = "floor: bare callback per operator"
 BOTH_FLOOR = "floor: bare callback, kernels alone"

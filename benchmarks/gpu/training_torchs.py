@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from benchmarks.gpu.training import MODELS, Seen, Training
+from benchmarks.gpu.models import MODELS
+from benchmarks.gpu.training import Seen, Training
 
 TORCH = "torch.profiler, CUDA"
 TORCH_BOTH = "torch.profiler, CPU and CUDA"

@@ -6,6 +6,7 @@ from functools import partial
 
 from benchmarks.harness import Contender
 from benchmarks.operators import COUNT, native, operator_name, run_operators
+from benchmarks.operators.training import STEPS, TRAINING, run_steps
 
 
 @contextmanager
@@ -29,4 +30,6 @@ def contenders() -> list[Contender]:
             )
             for shapes in (False, True)
         ),
+        Contender("nobody" + TRAINING, run_steps, count=STEPS),
+        Contender("bare callback" + TRAINING, run_steps, partial(watched, False), count=STEPS),
     ]

@@ -5,6 +5,7 @@ from functools import partial
 import kinetograph as kg
 from benchmarks.harness import Contender
 from benchmarks.operators import COUNT, execution_trace, operator_name, run_operators
+from benchmarks.operators.training import STEPS, TRAINING, run_steps
 
 
 def contenders() -> list[Contender]:
@@ -24,5 +25,8 @@ def contenders() -> list[Contender]:
             run_operators,
             partial(execution_trace, kg.ExecutionTraceObserver),
             count=COUNT,
+        ),
+        Contender(
+            "kinetograph" + TRAINING, run_steps, partial(kg.profile, frameworks=["torch"]), count=STEPS
         ),
     ]

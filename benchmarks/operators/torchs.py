@@ -6,6 +6,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 
 from benchmarks.harness import Contender
 from benchmarks.operators import COUNT, execution_trace, operator_name, run_operators
+from benchmarks.operators.training import STEPS, TRAINING, run_steps
 
 
 def contenders() -> list[Contender]:
@@ -25,5 +26,11 @@ def contenders() -> list[Contender]:
             run_operators,
             partial(execution_trace, ExecutionTraceObserver),
             count=COUNT,
+        ),
+        Contender(
+            "torch.profiler" + TRAINING,
+            run_steps,
+            partial(profile, activities=[ProfilerActivity.CPU]),
+            count=STEPS,
         ),
     ]

@@ -1,0 +1,45 @@
+"""What recording adds to the host's work for a training step, beside the floor and torch.profiler."""
+
+from __future__ import annotations
+
+import os
+
+from benchmarks.gpu import describe_gpu
+from benchmarks.gpu.host_ours import TOOLS
+from benchmarks.gpu.models import SMALL_MODELS
+from benchmarks.gpu.ours import NOTHING
+from benchmarks.gpu.training_ours import BOTH_FLOOR, OURS_WITH_OPERATORS
+from benchmarks.gpu.training_torchs import TORCH_BOTH
+from benchmarks.harness import Samples, interleave
+from benchmarks.report import Claim, claims_table, ratio, table
+
+
+def run(*, quick: bool) -> str:
+    if quick:
+        os.environ["KINETOGRAPH_BENCH_STEPS"] = "2"
+    modules = ["benchmarks.gpu.host_ours", "benchmarks.gpu.host_torchs"]
+    samples = interleave(modules, generations=1, rounds=2 if quick else 40)
+    tables = [model_table(samples, model) for model in SMALL_MODELS]
+    claims = [claim for model in SMALL_MODELS for claim in claims_of(samples, model)]
+    title = "# The host's work for a training step"
+    return "\n\n".join([title, describe_gpu(), *tables, claims_table(claims)])
+
+
+def model_table(samples: Samples, model: str) -> str:
+    rows = [row(samples, model, tool) for tool in (*TOOLS, TORCH_BOTH)]
+    return table((f"{model}, ms per step", "median", "added", "quiet", "added, quiet"), rows)
+
+
+def row(samples: Samples, model: str, tool: str) -> tuple[str, ...]:
+    name, bare = f"{model}: {tool}", f"{model}: {NOTHING}"
+    figures = samples.median(name), samples.median(name) - samples.median(bare), samples.quiet(name)
+    return tool, *(f"{ms:.2f}" for ms in (*figures, samples.added(name, bare)))
+
+
+def claims_of(samples: Samples, model: str) -> list[Claim]:
+    tools = (OURS_WITH_OPERATORS, BOTH_FLOOR, TORCH_BOTH)
+    ours, least, torchs = (samples.added(f"{model}: {tool}", f"{model}: {NOTHING}") for tool in tools)
+    return [
+        Claim(f"{model}: added / the floor", ratio(ours, least), at_most=1.3),
+        Claim(f"{model}: added / torch's CPU and CUDA", ratio(ours, torchs), at_most=1 / 3),
+    ]
