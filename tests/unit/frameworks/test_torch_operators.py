@@ -287,7 +287,10 @@ def test_names_of_any_length_are_told_apart_in_each_session() -> None:
     """More of them than a thread remembers, and one after another where the last one's text was."""
     lengths = ["x" * length for length in range(1, 200)]
     alike = [f"{'y' * at}z{'y' * (40 - at)}" for at in range(41)]
-    wanted = [*lengths, *alike, *(f"range {number}" for number in range(1000))]
+    runs = [f"{first}{'x' * length}" for first in "abcdefgh" for length in range(1, 40)]
+    batches = [f"{stage}:micro-batch {batch} begin" for stage in range(4) for batch in range(128)]
+    swapped = ["stage an/in0/in0", "stage a1/in8/in1", "3000000000", "20000000000"]
+    wanted = [*lengths, *alike, *runs, *batches, *swapped, *(f"range {number}" for number in range(1000))]
     for _ in range(2):
         with kg.profile() as profile:
             for text in (*wanted, *wanted):

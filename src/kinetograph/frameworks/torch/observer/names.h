@@ -13,14 +13,16 @@
 
 namespace kinetograph::torch_observer {
 
+// Both halves of the product: a change in any bit of either may change all of them.
 inline uint64_t mixed(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15;
-    return hash ^ hash >> 29;
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = Wide(hash ^ word) * 0x9E3779B97F4A7C15;
+    return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
 // Eight bytes at a time, of which the last may overlap those before them: names have thirty characters or so.
 inline uint64_t hash_of(std::string_view text) {
-    uint64_t hash = text.size(), word = 0;
+    uint64_t hash = mixed(text.size(), 0), word = 0;
     if (text.size() < sizeof word) {
         std::memcpy(&word, text.data(), text.size());
         return mixed(hash, word);
@@ -40,9 +42,9 @@ struct Name {
     bool is_operator = false;  // of the dispatcher, and no range that somebody named
 };
 
-// By a hash of what they say: torch makes up some of them as it goes, each time elsewhere. Of 64 bits, so
-// that two names of a program do not have the same one. Between two operators a model uses whatever a cache
-// can hold, and so a name takes no more than a quarter of a line.
+// By a hash of what they say: torch makes up some of them as it goes, each time elsewhere. With 64 bits, that
+// two names of a program have the same one is not to be expected. Four of them fill a line of the cache,
+// which what the program does between two operators needs as well.
 class Names {
 public:
     Name find(const at::RecordFunction& function) {
@@ -75,7 +77,7 @@ private:
         return entry.name;
     }
 
-    std::array<Line, 128> lines_{};
+    std::array<Line, 256> lines_{};
 };
 
 }  // namespace kinetograph::torch_observer
