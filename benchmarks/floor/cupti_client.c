@@ -40,8 +40,20 @@ static void CUPTIAPI ignore(void* data, CUpti_CallbackDomain domain, CUpti_Callb
 static CUpti_SubscriberHandle subscriber;
 static void* cupti;
 
+/* What ties a kernel to its launch: torch launches by the runtime, others by the driver. */
+static void watch_launches(void) {
+    const CUpti_CallbackId runtime[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+                                        CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060};
+    const CUpti_CallbackId driver[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
+    for (int i = 0; i < 2; ++i) {
+        CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
+        CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
+    }
+}
+
 /* 0, the error of CUPTI, or -1 where there is none in this process. */
-API int floor_start(int with_runtime_calls, int with_driver_calls) {
+API int floor_start(int with_runtime_calls, int with_driver_calls, int with_launches) {
     if (!cupti) cupti = dlopen("libcupti.so.13", RTLD_NOLOAD | RTLD_LAZY);
     if (!cupti) return -1;
     const CUptiResult result = CALL(cuptiSubscribe)(&subscriber, ignore, NULL);
@@ -51,6 +63,7 @@ API int floor_start(int with_runtime_calls, int with_driver_calls) {
     CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (with_runtime_calls) CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_RUNTIME);
     if (with_driver_calls) CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_DRIVER);
+    if (with_launches) watch_launches();
     return 0;
 }
 

@@ -2,10 +2,11 @@
 
 from benchmarks.gpu import training_ours
 from benchmarks.gpu.host_work import HostWork
-from benchmarks.gpu.ours import KERNEL_FLOOR, NOTHING
+from benchmarks.gpu.ours import KERNEL_FLOOR, LAUNCH_FLOOR, NOTHING
 from benchmarks.gpu.training_ours import BOTH_FLOOR, OPERATOR_FLOOR, OURS, OURS_WITH_OPERATORS
 
-TOOLS = (NOTHING, KERNEL_FLOOR, OPERATOR_FLOOR, BOTH_FLOOR, OURS, OURS_WITH_OPERATORS)
+FLOORS = (KERNEL_FLOOR, LAUNCH_FLOOR, OPERATOR_FLOOR, BOTH_FLOOR)
+TOOLS = (NOTHING, *FLOORS, OURS, OURS_WITH_OPERATORS)
 
 
 def contenders() -> list[HostWork]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.gpu.models import SMALL_MODELS
-from benchmarks.gpu.training import Training
+from benchmarks.gpu.training import Training, steps
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class HostWork:
         self._ms(torch, step, nullcontext)
         with self.training.session():
             self._ms(torch, step, self.training.scope)  # in which CUPTI meets every kernel
-            taken = [self._ms(torch, step, self.training.scope) for _ in range(steps())]
+            taken = [self._ms(torch, step, self.training.scope) for _ in range(steps(8))]
         torch.zeros(1, device="cuda")  # where torch lets go of CUPTI, if it does
         torch.cuda.synchronize()
         return {self.name: statistics.median(taken)}
@@ -45,7 +44,3 @@ class HostWork:
         taken = (time.perf_counter() - begin) * 1e3
         torch.cuda.synchronize()
         return taken
-
-
-def steps() -> int:
-    return int(os.environ.get("KINETOGRAPH_BENCH_STEPS", "8"))

@@ -11,6 +11,7 @@ from benchmarks.gpu.ours import (
     DRIVER_FLOOR,
     FLOOR,
     KERNEL_FLOOR,
+    LAUNCH_FLOOR,
     NOTHING,
     OURS,
     OURS_WITH_OPERATORS,
@@ -20,7 +21,7 @@ from benchmarks.gpu.torchs import AFTER_TORCH, TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-FLOORS = (KERNEL_FLOOR, FLOOR, DRIVER_FLOOR)
+FLOORS = (KERNEL_FLOOR, LAUNCH_FLOOR, FLOOR, DRIVER_FLOOR)
 OF_OURS = (OURS, OURS_WITH_SCOPES, OURS_WITH_OPERATORS, AFTERWARDS)
 ROWS = (NOTHING, *FLOORS, *OF_OURS, TORCH, TORCH_BOTH, AFTER_TORCH)
 
@@ -33,10 +34,16 @@ def run(*, quick: bool) -> str:
     header = ("us per operation", "median", "added", "quiet", "added, quiet", "stop and write, us per event")
     rows = [row(samples, name) for name in ROWS]
     title = f"# Cost of recording a CUDA launch, {operations()} of x.add_(1) on 64 elements"
-    alone = [f"{ratio_of_added(samples, floor, TORCH_BOTH):.2f}" for floor in (KERNEL_FLOOR, FLOOR)]
-    floor = f"The bare client: {alone[0]} of torch's CPU and CUDA with kernels alone, {alone[1]} with calls."
-    parts = (title, describe_gpu(), table(header, rows), floor, claims_table(claims(samples)))
+    parts = (title, describe_gpu(), table(header, rows), shares(samples), claims_table(claims(samples)))
     return "\n\n".join(parts)
+
+
+def shares(samples: Samples) -> str:
+    """No kernel is recorded with less than the first, or tied to its launch with less than the second."""
+    alone, launches, calls = (
+        f"{ratio_of_added(samples, floor, TORCH_BOTH):.2f}" for floor in (KERNEL_FLOOR, LAUNCH_FLOOR, FLOOR)
+    )
+    return f"The bare client, of torch's CPU and CUDA: {alone}, {launches} with launches, {calls} with calls."
 
 
 def row(samples: Samples, name: str) -> tuple[str, ...]:

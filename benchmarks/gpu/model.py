@@ -7,7 +7,7 @@ import statistics
 
 from benchmarks.gpu import describe_gpu
 from benchmarks.gpu.models import MODELS
-from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, NOTHING
+from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, LAUNCH_FLOOR, NOTHING
 from benchmarks.gpu.training import FIRST, KERNEL_TIME, KERNELS, UNTIED
 from benchmarks.gpu.training_ours import (
     BOTH_FLOOR,
@@ -20,7 +20,7 @@ from benchmarks.gpu.training_torchs import TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-FLOORS = (KERNEL_FLOOR, FLOOR, OPERATOR_FLOOR, BOTH_FLOOR)
+FLOORS = (KERNEL_FLOOR, LAUNCH_FLOOR, FLOOR, OPERATOR_FLOOR, BOTH_FLOOR)
 ROWS = (NOTHING, *FLOORS, OURS, OURS_WITH_OPERATORS, OURS_WITH_STACK, TORCH, TORCH_BOTH)
 
 

@@ -47,5 +47,5 @@ def training_step(model: Any, loss: Callable[[], Any]) -> Callable[[Any], None]:
 
 MODELS = {"GPT-2 small": partial(gpt2, 8, 512), "ResNet-50": partial(resnet50, 32)}
 
-# The same calls, but the GPU is done sooner than the host.
+# As many operators, and so little for the GPU that it is done before the host.
 SMALL_MODELS = {"GPT-2 small": partial(gpt2, 1, 64), "ResNet-50": partial(resnet50, 2)}

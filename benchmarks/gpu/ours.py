@@ -13,6 +13,7 @@ from benchmarks.gpu.launch_loop import LaunchLoop
 
 NOTHING = "nothing"
 KERNEL_FLOOR = "floor: bare CUPTI client, kernels alone"
+LAUNCH_FLOOR = "floor: bare CUPTI client, kernels and callbacks of launches"
 FLOOR = "floor: bare CUPTI client"
 DRIVER_FLOOR = "floor: bare CUPTI client, driver calls too"
 OURS = "kinetograph, CUDA"
@@ -29,6 +30,7 @@ def contenders() -> list[LaunchLoop]:
     return [
         LaunchLoop(NOTHING, nullcontext),
         LaunchLoop(KERNEL_FLOOR, lambda: floor(client, runtime=False)),
+        LaunchLoop(LAUNCH_FLOOR, lambda: floor(client, runtime=False, launches=True)),
         LaunchLoop(FLOOR, lambda: floor(client)),
         LaunchLoop(DRIVER_FLOOR, lambda: floor(client, driver=True)),
         LaunchLoop(OURS, lambda: kg.profile(activities=["cuda"]), write),
@@ -39,8 +41,10 @@ def contenders() -> list[LaunchLoop]:
 
 
 @contextmanager
-def floor(client: Any, *, runtime: bool = True, driver: bool = False) -> Iterator[None]:
-    if (error := client.floor_start(runtime, driver)) != 0:
+def floor(
+    client: Any, *, runtime: bool = True, driver: bool = False, launches: bool = False
+) -> Iterator[None]:
+    if (error := client.floor_start(runtime, driver, launches)) != 0:
         raise RuntimeError(f"CUPTI refuses the bare client with {error}")
     try:
         yield

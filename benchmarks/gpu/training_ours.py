@@ -8,11 +8,11 @@ from typing import Any
 
 from benchmarks.floor.cupti import load_client
 from benchmarks.gpu.models import MODELS
-from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, NOTHING, floor
+from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, LAUNCH_FLOOR, NOTHING, floor
 from benchmarks.gpu.training import Seen, Training
 
 OPERATOR_FLOOR = "floor: bare callback per operator"
-BOTH_FLOOR = "floor: bare callback, kernels alone"
+BOTH_FLOOR = "floor: bare callback, kernels and callbacks of launches"
 
 OURS = "kinetograph, CUDA"
 OURS_WITH_OPERATORS = "kinetograph, operators and CUDA"
@@ -28,8 +28,8 @@ def contenders() -> list[Training]:
     both = ["cpu", "cuda"]
 
     @contextmanager
-    def kernels_and_operators() -> Iterator[None]:
-        with floor(client, runtime=False), watched(needs_inputs=False):
+    def launches_and_operators() -> Iterator[None]:
+        with floor(client, runtime=False, launches=True), watched(needs_inputs=False):
             yield
 
     made: list[Training] = []
@@ -37,9 +37,10 @@ def contenders() -> list[Training]:
         made += [
             Training(NOTHING, model, nullcontext),
             Training(KERNEL_FLOOR, model, lambda: floor(client, runtime=False)),
+            Training(LAUNCH_FLOOR, model, lambda: floor(client, runtime=False, launches=True)),
             Training(FLOOR, model, lambda: floor(client)),
             Training(OPERATOR_FLOOR, model, lambda: watched(needs_inputs=False)),
-            Training(BOTH_FLOOR, model, kernels_and_operators),
+            Training(BOTH_FLOOR, model, launches_and_operators),
             Training(OURS, model, lambda: kg.profile(activities=["cuda"])),
             Training(OURS_WITH_OPERATORS, model, lambda: kg.profile(activities=both), seen, kg.scope),
             Training(

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from functools import partial
 
 from benchmarks.harness import Contender
+from benchmarks.operator_cost import TRAINING
 from benchmarks.operators import COUNT, native, operator_name, run_operators
-from benchmarks.operators.training import STEPS, TRAINING, run_steps
+from benchmarks.operators.training import STEPS, run_steps
 
 
 @contextmanager

@@ -5,8 +5,9 @@ from functools import partial
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 
 from benchmarks.harness import Contender
+from benchmarks.operator_cost import TRAINING
 from benchmarks.operators import COUNT, execution_trace, operator_name, run_operators
-from benchmarks.operators.training import STEPS, TRAINING, run_steps
+from benchmarks.operators.training import STEPS, run_steps
 
 
 def contenders() -> list[Contender]:
@@ -27,6 +28,7 @@ def contenders() -> list[Contender]:
             partial(execution_trace, ExecutionTraceObserver),
             count=COUNT,
         ),
+        Contender("nobody, after torch's sessions" + TRAINING, run_steps, count=STEPS),
         Contender(
             "torch.profiler" + TRAINING,
             run_steps,

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 STEPS = 10
-TRAINING = ", training step"
 
 
 class Block(nn.Module):
