@@ -31,18 +31,31 @@ constexpr uint8_t cpu_op = 0, user_annotation = 1;  // categories of native/reco
 
 uint32_t wants = 0;  // Wants, of all sessions; atomic
 
+// What is told of one only if somebody asks.
+struct Details {
+    KnownInputs inputs;
+    uint32_t members = 0;
+    bool is_inside_counted = false;  // FLOPs, by an operator around it
+    std::string text;                // of inputs that are seen for the first time
+
+    void clear() {
+        inputs = {};
+        members = 0;
+        is_inside_counted = false;
+        text.clear();
+    }
+};
+
 struct OpenOperator {
     const at::RecordFunction* function = nullptr;
     int registration = 0;
     bool is_engine = false;
-    bool is_inside_counted = false;  // FLOPs, by an operator around it
-    bool has_counted_inside = false;
+    bool has_details = false;
+    bool has_counted_inside = false;  // FLOPs
     uint64_t begun = 0;
-    KnownInputs inputs;
-    uint32_t members = 0;
     int64_t sequence = -1;
     uint32_t forward_thread = 0;
-    std::string text;  // of inputs that are seen for the first time
+    Details details;
 };
 
 // Ends may be out of order, or never come: an operator may be let go of in another thread.
@@ -54,14 +67,11 @@ public:
         OpenOperator& entry = entries_[depth_++];
         entry.function = &function;
         entry.registration = registration;
-        entry.is_inside_counted = false;
+        entry.has_details = false;
         entry.has_counted_inside = false;
         entry.begun = 0;
-        entry.inputs = {};
-        entry.members = 0;
         entry.sequence = -1;
         entry.forward_thread = 0;
-        entry.text.clear();
         return entry;
     }
 
@@ -158,19 +168,27 @@ uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t want
     return members.empty() ? 0 : recorder->intern_text(members.data(), members.size());
 }
 
+// As a whole, or within one that is.
+bool is_counted(const OpenOperator& open) {
+    return open.has_details && (open.details.is_inside_counted || open.details.inputs.flops != 0);
+}
+
 // What a strange tensor throws costs no more than what would have been told of it. Operators that it runs in
 // here would move `open`, and spoil the key that is being made.
 void describe(Thread& thread, const at::RecordFunction& function, Name name, uint32_t wanted,
               OpenOperator& open) noexcept {
     const Telling telling;
+    Details& details = open.details;
+    details.clear();
+    open.has_details = true;
     try {
         if (wanted & (wants_shapes | wants_flops)) {
             if (!thread.inputs) thread.inputs = std::make_unique<Inputs>();
-            open.inputs = thread.inputs->find(function, name.id, wanted, open.text);
+            details.inputs = thread.inputs->find(function, name.id, wanted, details.text);
             const OpenOperator* around = thread.open.around_top();
-            open.is_inside_counted = around && (around->is_inside_counted || around->inputs.flops != 0);
+            details.is_inside_counted = around && is_counted(*around);
         }
-        open.members = members_of(function, name, wanted);
+        details.members = members_of(function, name, wanted);
     } catch (...) {
     }
 }
@@ -203,12 +221,21 @@ void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
 
 // Each of them once: torch counts some operators as a whole and others where they compute.
 uint64_t flops_of(OpenOperators& around, const OpenOperator& ended) {
-    const bool is_counted = ended.inputs.flops != 0;
-    const bool is_counted_elsewhere = ended.is_inside_counted || ended.has_counted_inside;
-    const uint64_t estimated = is_counted_elsewhere ? 0 : ended.inputs.estimated_flops;
-    const uint64_t flops = is_counted ? ended.inputs.flops : estimated;
+    const KnownInputs& inputs = ended.details.inputs;
+    const bool is_counted_elsewhere = ended.details.is_inside_counted || ended.has_counted_inside;
+    const uint64_t estimated = is_counted_elsewhere ? 0 : inputs.estimated_flops;
+    const uint64_t flops = inputs.flops != 0 ? inputs.flops : estimated;
     if (flops != 0) around.tell_counted();
     return flops;
+}
+
+void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_operator& told) {
+    const Details& details = ended.details;
+    told.flops = flops_of(around, ended);
+    told.inputs = details.inputs.id;
+    told.members = details.members;
+    told.inputs_bytes = uint32_t(details.text.size());
+    told.inputs_text = details.text.empty() ? nullptr : details.text.data();
 }
 
 void end(const at::RecordFunction& function, int registration) {
@@ -221,15 +248,9 @@ void end(const at::RecordFunction& function, int registration) {
         open->forward_thread = uint32_t(function.forwardThreadId());
     }
     if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), *open);
-    const kinetograph_operator told{
-        .sequence = open->sequence,
-        .flops = flops_of(thread.open, *open),
-        .forward_thread = open->forward_thread,
-        .inputs = open->inputs.id,
-        .members = open->members,
-        .inputs_bytes = uint32_t(open->text.size()),
-        .inputs_text = open->text.empty() ? nullptr : open->text.data(),
-    };
+    kinetograph_operator told{.sequence = open->sequence, .forward_thread = open->forward_thread};
+    if (open->has_details) [[unlikely]]
+        add_details(thread.open, *open, told);
     // 0 unless an execution trace is taken, by us or by torch.
     recorder->end_numbered_operator(open->begun, &told, function.handle());
 }
