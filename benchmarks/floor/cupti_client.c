@@ -1,5 +1,5 @@
-/* The least that recording CUDA costs: CUPTI with kernels and runtime calls on, our clock, and buffers thrown
- * away. Opened by benchmarks/floor/cupti.py; libcupti is the one that torch has loaded. */
+/* The least that recording CUDA costs: CUPTI with kernels on, and calls if asked for, our clock, and buffers
+ * thrown away. Opened by benchmarks/floor/cupti.py; libcupti is the one that torch has loaded. */
 #define _GNU_SOURCE
 #include <cupti.h>
 #include <dlfcn.h>
@@ -40,16 +40,19 @@ static void CUPTIAPI ignore(void* data, CUpti_CallbackDomain domain, CUpti_Callb
 static CUpti_SubscriberHandle subscriber;
 static void* cupti;
 
-/* What ties a kernel to its launch: torch launches by the runtime, others by the driver. */
-static void watch_launches(void) {
+/* What ties a kernel to its launch, whoever launches: torch by the runtime, others by the driver. */
+static CUptiResult watch_launches(void) {
     const CUpti_CallbackId runtime[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
                                         CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060};
     const CUpti_CallbackId driver[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
                                        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
-    for (int i = 0; i < 2; ++i) {
-        CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
-        CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
+    CUptiResult result = CUPTI_SUCCESS;
+    for (int i = 0; i < 2 && result == CUPTI_SUCCESS; ++i) {
+        result = CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
+        if (result != CUPTI_SUCCESS) break;
+        result = CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
     }
+    return result;
 }
 
 /* 0, the error of CUPTI, or -1 where there is none in this process. */
@@ -63,8 +66,7 @@ API int floor_start(int with_runtime_calls, int with_driver_calls, int with_laun
     CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (with_runtime_calls) CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_RUNTIME);
     if (with_driver_calls) CALL(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_DRIVER);
-    if (with_launches) watch_launches();
-    return 0;
+    return with_launches ? watch_launches() : CUPTI_SUCCESS;
 }
 
 API void floor_stop(void) {

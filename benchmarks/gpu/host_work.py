@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable
@@ -31,6 +32,7 @@ class HostWork:
 
         step = SMALL_MODELS[self.training.model]()
         self._ms(torch, step, nullcontext)
+        gc.collect()
         with self.training.session():
             self._ms(torch, step, self.training.scope)  # in which CUPTI meets every kernel
             taken = [self._ms(torch, step, self.training.scope) for _ in range(steps(8))]

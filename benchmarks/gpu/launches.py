@@ -39,7 +39,7 @@ def run(*, quick: bool) -> str:
 
 
 def shares(samples: Samples) -> str:
-    """No kernel is recorded with less than the first, or tied to its launch with less than the second."""
+    """The first is the least for a kernel, the next for one tied to its launch, by runtime or driver."""
     alone, launches, calls = (
         f"{ratio_of_added(samples, floor, TORCH_BOTH):.2f}" for floor in (KERNEL_FLOOR, LAUNCH_FLOOR, FLOOR)
     )

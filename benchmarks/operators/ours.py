@@ -21,14 +21,14 @@ def contenders() -> list[Contender]:
             )
             for shapes in (False, True)
         ),
+        Contender("nobody, after our sessions" + TRAINING, run_steps, count=STEPS),
+        Contender(
+            "kinetograph" + TRAINING, run_steps, partial(kg.profile, frameworks=["torch"]), count=STEPS
+        ),
         Contender(
             "kinetograph, execution trace",
             run_operators,
             partial(execution_trace, kg.ExecutionTraceObserver),
             count=COUNT,
-        ),
-        Contender("nobody, after our sessions" + TRAINING, run_steps, count=STEPS),
-        Contender(
-            "kinetograph" + TRAINING, run_steps, partial(kg.profile, frameworks=["torch"]), count=STEPS
         ),
     ]

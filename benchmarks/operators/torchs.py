@@ -22,17 +22,17 @@ def contenders() -> list[Contender]:
             )
             for shapes in (False, True)
         ),
-        Contender(
-            "torch.profiler, execution trace",
-            run_operators,
-            partial(execution_trace, ExecutionTraceObserver),
-            count=COUNT,
-        ),
         Contender("nobody, after torch's sessions" + TRAINING, run_steps, count=STEPS),
         Contender(
             "torch.profiler" + TRAINING,
             run_steps,
             partial(profile, activities=[ProfilerActivity.CPU]),
             count=STEPS,
+        ),
+        Contender(
+            "torch.profiler, execution trace",
+            run_operators,
+            partial(execution_trace, ExecutionTraceObserver),
+            count=COUNT,
         ),
     ]

@@ -181,6 +181,16 @@ def test_overload_names_come_when_asked_for() -> None:
     assert {event.name: event.overload_name for event in profile.events()}["aten::add"] == "Tensor"
 
 
+def test_what_one_session_asked_for_is_not_told_of_operators_behind_it() -> None:
+    wanted = kg.ExperimentalConfig(capture_overload_names=True)
+    with kg.profile() as profile:
+        with kg.profile(experimental_config=wanted):
+            torch.ones(2) + torch.ones(2)
+        torch.ones(2) + torch.ones(2)
+    added = [event for event in profile.events() if event.name == "aten::add"]
+    assert [event.overload_name for event in added][1:] == [""]
+
+
 def test_keyword_values_of_a_fast_range_are_its_arguments() -> None:
     """As torch.compile tells them of the kernels it launches, while torch's own profiler runs as well."""
     values = {"kernel_backend": "triton", "grid": 3, "is_fast": True}

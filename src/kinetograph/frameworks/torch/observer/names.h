@@ -20,7 +20,8 @@ inline uint64_t mixed(uint64_t hash, uint64_t word) {
     return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
-// Eight bytes at a time, of which the last may overlap those before them: names have thirty characters or so.
+// The length first, or those of two lengths could have the same hash. Then eight bytes at a time, of which
+// the last may overlap those before them: names have thirty characters or so.
 inline uint64_t hash_of(std::string_view text) {
     uint64_t hash = mixed(text.size(), 0), word = 0;
     if (text.size() < sizeof word) {
@@ -49,6 +50,8 @@ class Names {
 public:
     Name find(const at::RecordFunction& function) {
         const std::string_view text = function.name();
+        if (text.size() > longest) [[unlikely]]
+            return interned(function, text);
         const uint64_t hash = hash_of(text);
         Line& line = lines_[hash % lines_.size()];
         for (const Entry& entry : line)
@@ -58,6 +61,9 @@ public:
     }
 
 private:
+    // Those that are cut are longer still, which is told of each time.
+    static constexpr size_t longest = 1024;
+
     struct Entry {
         uint64_t hash = 0;
         Name name;  // none has the number 0

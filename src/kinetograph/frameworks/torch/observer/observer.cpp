@@ -31,7 +31,7 @@ constexpr uint8_t cpu_op = 0, user_annotation = 1;  // categories of native/reco
 
 uint32_t wants = 0;  // Wants, of all sessions; atomic
 
-// What is told of one only if somebody asks.
+// What is told of one only if somebody asks, or of a collective.
 struct Details {
     KnownInputs inputs;
     uint32_t members = 0;
@@ -55,7 +55,7 @@ struct OpenOperator {
     uint64_t begun = 0;
     int64_t sequence = -1;
     uint32_t forward_thread = 0;
-    Details details;
+    Details details;  // where it has them, else those of an earlier one
 };
 
 // Ends may be out of order, or never come: an operator may be let go of in another thread.
