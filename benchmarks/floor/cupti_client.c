@@ -42,16 +42,16 @@ static void* cupti;
 
 /* What ties a kernel to its launch, whoever launches: torch by the runtime, others by the driver. */
 static CUptiResult watch_launches(void) {
-    const CUpti_CallbackId runtime[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
-                                        CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060};
-    const CUpti_CallbackId driver[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
+    const struct {
+        CUpti_CallbackDomain domain;
+        CUpti_CallbackId id;
+    } launches[] = {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000},
+                    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060},
+                    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel},
+                    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx}};
     CUptiResult result = CUPTI_SUCCESS;
-    for (int i = 0; i < 2 && result == CUPTI_SUCCESS; ++i) {
-        result = CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, runtime[i]);
-        if (result != CUPTI_SUCCESS) break;
-        result = CALL(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, driver[i]);
-    }
+    for (size_t i = 0; i < sizeof launches / sizeof *launches && result == CUPTI_SUCCESS; ++i)
+        result = CALL(cuptiEnableCallback)(1, subscriber, launches[i].domain, launches[i].id);
     return result;
 }
 

@@ -28,7 +28,7 @@ def run(*, quick: bool) -> str:
     if quick:
         os.environ["KINETOGRAPH_BENCH_STEPS"] = "2"
     modules = ["benchmarks.gpu.training_ours", "benchmarks.gpu.training_torchs"]
-    samples = interleave(modules, generations=1, rounds=2 if quick else 6)
+    samples = interleave(modules, generations=1, rounds=2 if quick else 16)
     tables = [line for model in MODELS for line in ("", model_table(samples, model))]
     claims = [claim for model in MODELS for claim in claims_of(samples, model)]
     return "\n".join(["# Recording training steps", "", describe_gpu(), *tables, "", claims_table(claims)])

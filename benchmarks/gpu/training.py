@@ -46,7 +46,7 @@ class Training:
         torch.cuda.synchronize()
         with self.session() as recorded:
             taken = {self.name + FIRST: self._ms_per_step(torch, step, 1)}
-            taken[self.name] = self._ms_per_step(torch, step, steps(10))
+            taken[self.name] = self._ms_per_step(torch, step, steps(5))
         torch.zeros(1, device="cuda")  # where torch lets go of CUPTI, if it does
         torch.cuda.synchronize()
         return taken if self.seen is None else taken | self._kernels(self.seen(recorded))
