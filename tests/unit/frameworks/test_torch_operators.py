@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import os
-import subprocess
-import sys
 import threading
 import weakref
 from collections import Counter
@@ -434,103 +431,6 @@ def test_without_the_activity_of_the_host_there_are_no_operators() -> None:
     assert not torch.autograd.profiler._is_profiler_enabled
     torch.ones(2)
     assert names(kg.disable_profiler().trace) == []
-
-
-def test_flops_without_torch_are_a_note() -> None:
-    program = """
-import kinetograph as kg
-from kinetograph.session import cuda
-with kg.profile(with_flops=True) as profile:
-    pass
-print([note.text for note in profile.trace.notes if note.kind == "partial"])
-"""
-    assert "the program had not imported torch" in run(program).stdout
-
-
-def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, **environment},
-    )
-
-
-def test_torch_is_imported_where_it_is_asked_for_by_name() -> None:
-    program = """
-import sys
-import kinetograph as kg
-from kinetograph.session import cuda
-assert "torch" not in sys.modules
-with kg.profile(frameworks=["torch"]) as profile:
-    import torch
-    torch.ones(2)
-print([event.name for event in profile.events()])
-"""
-    done = run(program)
-    assert done.stdout.strip() == "['aten::ones', 'aten::empty', 'aten::fill_']", done.stderr
-
-
-def test_torch_that_is_imported_while_a_session_runs_is_a_note() -> None:
-    program = """
-import kinetograph as kg
-from kinetograph.session import cuda
-with kg.profile(with_flops=True) as profile, kg.profile(frameworks=()) as other:
-    import torch
-    torch.ones(2)
-assert not profile.events()
-for each in (profile, other):
-    print([note.text for note in each.trace.notes if note.kind in ("torch", "partial")])
-"""
-    told, others = run(program).stdout.splitlines()
-    assert "the program imported torch while this session ran" in told
-    assert "had not imported" not in told
-    assert "while this session ran" not in others
-
-
-def test_a_forked_child_is_not_watched_and_can_record_itself() -> None:
-    program = """
-import os, threading, torch
-import kinetograph as kg
-from kinetograph.session import cuda
-with kg.profile() as outer:
-    with torch.profiler.record_function("around"):
-        child = os.fork()
-        if child == 0:
-            assert not torch.autograd.profiler._is_profiler_enabled
-            torch.ones(2)
-    if child == 0:
-        with kg.profile(record_shapes=True) as inner:
-            torch.ones(2)
-        events = inner.events()
-        assert [event.name for event in events] == ["aten::ones", "aten::empty", "aten::fill_"], events
-        assert not any(note.kind == "unbalanced" for note in inner.trace.notes)
-        os._exit(7)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    torch.zeros(2)
-print([event.name for event in outer.events()])
-"""
-    done = run(program)
-    assert done.stdout.strip() == "['around', 'aten::zeros', 'aten::empty', 'aten::zero_']", done.stderr
-
-
-def test_a_program_may_end_while_it_is_recorded(tmp_path: Path) -> None:
-    program = f"""
-import atexit, threading, torch
-import kinetograph as kg
-from kinetograph.session import cuda
-kg.profile(record_shapes=True, recording=kg.RecordOptions(path={str(tmp_path / "trace.json")!r})).start()
-atexit.register(lambda: torch.ones(2))
-threading.Thread(target=lambda: [torch.ones(2) for _ in range(2000)]).start()
-torch.profiler.record_function("to the end").__enter__()
-"""
-    done = run(program)
-    assert done.returncode == 0, done.stderr
-    seen = Counter(event.name for event in kg.load(tmp_path / "trace.json").events)
-    assert seen["aten::ones"] == 2001
-    assert seen["to the end"] == 1
 
 
 @pytest.mark.parametrize("frameworks", ["torch", ["tensorflow"], 3])
