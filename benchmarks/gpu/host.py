@@ -18,7 +18,7 @@ def run(*, quick: bool) -> str:
     if quick:
         os.environ["KINETOGRAPH_BENCH_STEPS"] = "2"
     modules = ["benchmarks.gpu.host_ours", "benchmarks.gpu.host_torchs"]
-    samples = interleave(modules, generations=1, rounds=2 if quick else 40)
+    samples = interleave(modules, generations=1, rounds=2 if quick else 30)
     tables = [model_table(samples, model) for model in SMALL_MODELS]
     claims = [claim for model in SMALL_MODELS for claim in claims_of(samples, model)]
     title = "# The host's work for a training step: GPT-2 with 64 tokens, ResNet-50 with 2 images"

@@ -16,13 +16,20 @@ from benchmarks.gpu.ours import (
     OURS,
     OURS_WITH_OPERATORS,
     OURS_WITH_SCOPES,
+    SCOPE_FLOOR,
 )
 from benchmarks.gpu.torchs import AFTER_TORCH, TORCH, TORCH_BOTH
 from benchmarks.harness import Samples, interleave
 from benchmarks.report import Claim, claims_table, table
 
-FLOORS = (KERNEL_FLOOR, LAUNCH_FLOOR, FLOOR, DRIVER_FLOOR)
+FLOORS = (KERNEL_FLOOR, LAUNCH_FLOOR, SCOPE_FLOOR, FLOOR, DRIVER_FLOOR)
 OF_OURS = (OURS, OURS_WITH_SCOPES, OURS_WITH_OPERATORS, AFTERWARDS)
+SHARES = {
+    "kernels": KERNEL_FLOOR,
+    "with launches": LAUNCH_FLOOR,
+    "with scopes": SCOPE_FLOOR,
+    "with calls instead": FLOOR,
+}
 ROWS = (NOTHING, *FLOORS, *OF_OURS, TORCH, TORCH_BOTH, AFTER_TORCH)
 
 
@@ -39,11 +46,14 @@ def run(*, quick: bool) -> str:
 
 
 def shares(samples: Samples) -> str:
-    """The first is the least for a kernel, the next for one tied to its launch, by runtime or driver."""
-    alone, launches, calls = (
-        f"{ratio_of_added(samples, floor, TORCH_BOTH):.2f}" for floor in (KERNEL_FLOOR, LAUNCH_FLOOR, FLOOR)
-    )
-    return f"The bare client, of torch's CPU and CUDA: {alone}, {launches} with launches, {calls} with calls."
+    """What the least of each kind takes of the time that ours may take a third of."""
+    told = [f"{name} {share(samples, floor)}" for name, floor in SHARES.items()]
+    return f"The floors, of torch's CPU and CUDA by quartiles (by medians): {', '.join(told)}."
+
+
+def share(samples: Samples, floor: str) -> str:
+    added, theirs = (samples.median(each) - samples.median(NOTHING) for each in (floor, TORCH_BOTH))
+    return f"{ratio_of_added(samples, floor, TORCH_BOTH):.2f} ({added / theirs:.2f})"
 
 
 def row(samples: Samples, name: str) -> tuple[str, ...]:

@@ -8,12 +8,14 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from benchmarks.floor import load_floor
 from benchmarks.floor.cupti import load_client
 from benchmarks.gpu.launch_loop import LaunchLoop
 
 NOTHING = "nothing"
 KERNEL_FLOOR = "floor: bare CUPTI client, kernels alone"
-LAUNCH_FLOOR = "floor: bare CUPTI client, kernels and callbacks of launches"
+LAUNCH_FLOOR = "floor: bare CUPTI client, kernels and launches"
+SCOPE_FLOOR = "floor: kernels, launches and a C scope per operation"
 FLOOR = "floor: bare CUPTI client"
 DRIVER_FLOOR = "floor: bare CUPTI client, driver calls too"
 OURS = "kinetograph, CUDA"
@@ -25,12 +27,13 @@ AFTERWARDS = "nothing, afterwards"
 def contenders() -> list[LaunchLoop]:
     import kinetograph as kg
 
-    client = load_client()
+    client, scopes = load_client(), load_floor()
     both = ["cpu", "cuda"]
     return [
         LaunchLoop(NOTHING, nullcontext),
         LaunchLoop(KERNEL_FLOOR, lambda: floor(client, runtime=False)),
         LaunchLoop(LAUNCH_FLOOR, lambda: floor(client, runtime=False, launches=True)),
+        LaunchLoop(SCOPE_FLOOR, lambda: floor(client, runtime=False, launches=True), scope=scopes.bound_span),
         LaunchLoop(FLOOR, lambda: floor(client)),
         LaunchLoop(DRIVER_FLOOR, lambda: floor(client, driver=True)),
         LaunchLoop(OURS, lambda: kg.profile(activities=["cuda"]), write),

@@ -12,7 +12,7 @@ from benchmarks.gpu.ours import FLOOR, KERNEL_FLOOR, LAUNCH_FLOOR, NOTHING, floo
 from benchmarks.gpu.training import Seen, Training
 
 OPERATOR_FLOOR = "floor: bare callback per operator"
-BOTH_FLOOR = "floor: bare callback, kernels and callbacks of launches"
+BOTH_FLOOR = "floor: bare callback, kernels and launches"
 
 OURS = "kinetograph, CUDA"
 OURS_WITH_OPERATORS = "kinetograph, operators and CUDA"
