@@ -366,6 +366,7 @@ inline void end_known_scope(ThreadBuffer& thread, uint64_t begun, uint64_t now, 
         return end_operator_out_of_order(thread, begun, now, told, inputs, inputs_bytes);
     const OpenScope& scope = lane.entries[lane.depth - 1];
     Record* room = extent->records() + used;
+    fetch_ahead_of(room);
     const bool is_short = told.is_only_a_number();
     write_finished(room, lane, scope, now, is_short ? uint32_t(told.sequence) : 0);
     uint32_t units = 1;
