@@ -20,20 +20,30 @@ public:
         : trace_(trace), nesting_(nesting), launches_(trace) {}
 
     int32_t launcher_of(size_t work) const {
-        if (!trace_.link.empty() && trace_.link[work] >= 0) return host_row(trace_.link[work]);
-        if (trace_.correlation.empty() || trace_.correlation[work] == 0) return -1;
-        const int32_t launch = launches_.find(trace_.correlation[work]);
-        return launch < 0 ? -1 : around(launch);
+        const int32_t launch = launch_of(work);
+        if (launch < 0) return host_row(link_of(work));
+        const int32_t linked = link_of(work) >= 0 ? link_of(work) : link_of(size_t(launch));
+        const int32_t nearest = around(launch);
+        // A link tells only of operators and scopes: Python functions in them are nearer.
+        return linked < 0 || is_within(nearest, linked) ? nearest : host_row(linked);
     }
 
 private:
-    int32_t host_row(int32_t row) const { return trace_.on_device(row) ? -1 : row; }
+    int32_t link_of(size_t row) const { return trace_.link.empty() ? -1 : trace_.link[row]; }
+    int32_t launch_of(size_t work) const {
+        const bool is_tied = !trace_.correlation.empty() && trace_.correlation[work] != 0;
+        return is_tied ? launches_.find(trace_.correlation[work]) : -1;
+    }
+    int32_t host_row(int32_t row) const { return row < 0 || trace_.on_device(size_t(row)) ? -1 : row; }
     // The event around a launch; the launch itself when it stands alone.
     int32_t around(int32_t launch) const {
-        if (!trace_.link.empty() && trace_.link[launch] >= 0) return host_row(trace_.link[launch]);
         int32_t row = nesting_.parent[launch];
-        while (row >= 0 && launches_.is_launch(row)) row = nesting_.parent[row];
+        while (row >= 0 && launches_.is_launch(size_t(row))) row = nesting_.parent[row];
         return row >= 0 ? row : launch;
+    }
+    bool is_within(int32_t row, int32_t outer) const {
+        while (row >= 0 && row != outer) row = nesting_.parent[row];
+        return row == outer;
     }
 
     const Trace& trace_;

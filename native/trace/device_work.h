@@ -18,8 +18,9 @@ struct DeviceWork {
 // counting those would count the same time twice.
 bool is_device_work(uint8_t category);
 
-// Work counts for the event it is linked to; without a link, for the event around the launch that has its
-// correlation id. On a track without any work its annotations count instead: scopes that were timed by
+// Work counts for the innermost event around the launch that has its correlation id, also a Python function;
+// where it is linked to an event that is not around that, or has no launch, for the one it is linked to. On a
+// track without any work its annotations count instead: scopes that were timed by
 // events.
 DeviceWork attribute_device_work(const Trace& trace, const Nesting& nesting);
 

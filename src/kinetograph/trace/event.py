@@ -145,9 +145,13 @@ class Event(EventRow, TorchTimes):
 
     @property
     def kernels(self) -> list[Kernel]:
+        """As `launched`, with what Python functions in this operator or scope launched."""
         from kinetograph.trace.event_parts import Kernel
 
-        return [Kernel(work.name, work.device_index, work.duration_ns / 1e3) for work in self.launched]
+        launchers, links = self.trace.columns["launcher"], self.trace.columns["link"]
+        rows = ((launchers == self.row) | ((launchers >= 0) & (links == self.row))).nonzero()[0].tolist()
+        works = map(self._event, rows)
+        return [Kernel(work.name, work.device_index, work.duration_ns / 1e3) for work in works]
 
     @property
     def sequence_nr(self) -> int:

@@ -140,6 +140,24 @@ def test_an_event_tells_what_it_launched() -> None:
     assert (operator.device_time_total, operator.self_device_time_total) == (8.0, 8.0)
 
 
+def test_work_counts_for_the_python_function_that_launched_it_and_those_around() -> None:
+    trace = gpu_trace()
+    trace.native.append("f", "python_function", EventKind.SPAN, NOW_NS + 1_000, 3_000, 1, 1)
+    trace.native.sort()
+    operator, function, _, kernel = trace.events
+    assert function.launched == [kernel]
+    assert (function.device_time_total_ns, function.self_device_time_total_ns) == (8_000, 8_000)
+    assert (operator.device_time_total_ns, operator.self_device_time_total_ns) == (8_000, 0)
+    assert operator.kernels == function.kernels == [("gemm", 0, 8.0)]
+    assert trace.key_averages()[0].self_device_time_total_ns == 8_000
+    assert [row.self_device_time_total_ns for row in trace.key_averages(include_python=True)] == [
+        0,
+        8_000,
+        0,
+        8_000,
+    ]
+
+
 def test_what_was_recorded_about_a_kernel_has_pytorchs_names() -> None:
     args = {
         "registers per thread": 32,
