@@ -38,7 +38,7 @@ if(KINETOGRAPH_CUPTI_COMPILES)
   target_sources(kinetograph PRIVATE
     collect/cupti/library.cpp collect/cupti/record_sizes.cpp collect/cupti/buffers.cpp collect/cupti/devices.cpp
     collect/cupti/shapes.cpp collect/cupti/calls.cpp collect/cupti/decoder.cpp collect/cupti/decoder_thread.cpp
-    collect/cupti/memory.cpp collect/cupti/call_log.cpp collect/cupti/collectives.cpp
+    collect/cupti/memory.cpp collect/cupti/call_log.cpp collect/cupti/captures.cpp collect/cupti/collectives.cpp
     collect/cupti/synchronize.cpp collect/cupti/attachment.cpp collect/cupti/collector.cpp
     collect/cuda_events/driver.cpp collect/cuda_events/context_events.cpp collect/cuda_events/timer.cpp
     collect/cuda_events/collector.cpp

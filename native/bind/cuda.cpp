@@ -97,6 +97,11 @@ nb::tuple open_sampling(std::vector<std::string> metrics, uint64_t interval_ns) 
     return as_tuple(answer);
 }
 
+void pause_metrics(bool may_wait) {
+    const WithoutGil unlocked;
+    collect::pause_metrics(may_wait);
+}
+
 void begin_metric_range(const std::string& name) {
     const WithoutGil unlocked;
     collect::begin_metric_range(name);
@@ -144,7 +149,7 @@ void bind_cuda(nb::module_& module) {
         nb::sig("def open_metrics(metrics: Sequence[str], per_kernel: bool, libraries: Sequence[str]) -> "
                 "tuple[int, str, list[str], list[list[str]], list[int]]"));
     module.def("resume_metrics", &without_gil<collect::resume_metrics>);
-    module.def("pause_metrics", &without_gil<collect::pause_metrics>);
+    module.def("pause_metrics", &pause_metrics, "may_wait"_a);
     module.def("close_metrics", &without_gil<collect::close_metrics>);
     module.def("begin_metric_range", &begin_metric_range, "name"_a);
     module.def("end_metric_range", &without_gil<collect::end_metric_range>);

@@ -54,7 +54,7 @@ public:
         collect::resume_metrics();
     }
     Trace stop() {
-        collect::pause_metrics();
+        collect::pause_metrics(true);
         record::Recording recording = Recorder::instance().stop(id_);
         collect::close_metrics();
         return trace::build_trace(std::move(recording));
@@ -173,12 +173,22 @@ TEST(a_scope_that_is_open_at_the_end_ends_there) {
 TEST(nothing_is_measured_in_a_pause) {
     MetricsSession session(true);
     launch("kept");
-    collect::pause_metrics();
+    collect::pause_metrics(true);
     launch("left out");
     collect::resume_metrics();
     launch("kept again");
     const std::vector<Found> found = ranges(session.stop());
     CHECK(found.size() == 2 && found[0].name == "kept" && found[1].name == "kept again");
+}
+
+TEST(a_capture_is_not_broken_by_the_end_of_metrics) {
+    for (const bool per_kernel : {true, false}) {
+        MetricsSession session(per_kernel);
+        cuda().call<decltype(fake_begin_capture)>("fake_begin_capture", uintptr_t{0x51});
+        CHECK(has_note(session.stop(), "without waiting for the GPU"));
+        CHECK(cuda().number("fake_capture_is_broken") == 0);
+        cuda().call<decltype(fake_end_capture)>("fake_end_capture", uintptr_t{0x51});
+    }
 }
 
 TEST(unknown_names_come_with_those_that_begin_alike) {

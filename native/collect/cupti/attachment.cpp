@@ -33,33 +33,6 @@ constexpr Kind of_synchronization[] = {{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "wa
 constexpr Kind of_memory[] = {{CUPTI_ACTIVITY_KIND_MEMORY2, "memory"},
                               {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools"}};
 
-constexpr uint32_t runtime_begins[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000,
-                                       CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000,
-                                       CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCaptureToGraph_v12030,
-                                       CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCaptureToGraph_ptsz_v12030};
-constexpr uint32_t runtime_ends[] = {CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000,
-                                     CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_ptsz_v10000};
-constexpr uint32_t driver_begins[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
-                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
-                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
-                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
-                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
-                                      CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz};
-constexpr uint32_t driver_ends[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
-                                    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
-
-template <size_t count>
-bool holds(const uint32_t (&list)[count], uint32_t wanted) {
-    return std::find(list, list + count, wanted) != list + count;
-}
-
-void count_capture(std::atomic<int>& captures, bool begins, bool ends) {
-    if (begins) captures.fetch_add(1, std::memory_order_relaxed);
-    // One that began before we came ends, too.
-    if (ends && captures.fetch_sub(1, std::memory_order_relaxed) <= 0)
-        captures.fetch_add(1, std::memory_order_relaxed);
-}
-
 uint64_t timestamp() {
     return base::ticks();
 }
@@ -94,27 +67,15 @@ void Attachment::on_call(void* self, CUpti_CallbackDomain domain, CUpti_Callback
     if (call.callbackSite != CUPTI_API_EXIT)
         return attachment.calls_.begin(is_driver, callback, call.correlationId);
     attachment.calls_.end(is_driver, callback, call.correlationId);
-    attachment.see_capture(domain, callback, call);
+    attachment.captures_.see(domain, callback, call);
     if (attachment.is_leaving_.load(std::memory_order_relaxed)) attachment.let_go();
-}
-
-void Attachment::see_capture(CUpti_CallbackDomain domain, uint32_t callback, const CUpti_CallbackData& data) {
-    // cudaError_t and CUresult are both an int, and 0 is success.
-    const bool succeeded =
-        data.functionReturnValue && *static_cast<const int*>(data.functionReturnValue) == 0;
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API)
-        count_capture(runtime_captures_, succeeded && holds(runtime_begins, callback),
-                      holds(runtime_ends, callback));
-    else
-        count_capture(driver_captures_, succeeded && holds(driver_begins, callback),
-                      holds(driver_ends, callback));
 }
 
 // At the exit of a call, which is where CUPTI can be left. A session that starts meanwhile holds the lock and
 // goes on with what is there.
 void Attachment::let_go() {
     std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock || !is_leaving_.load(std::memory_order_relaxed) || is_capturing()) return;
+    if (!lock || !is_leaving_.load(std::memory_order_relaxed) || captures_.is_any_under_way()) return;
     is_leaving_.store(false, std::memory_order_relaxed);
     // Refused, we stay as with an older library: to subscribe again would be refused as well, by ourselves.
     if (cupti_.finalize() != CUPTI_SUCCESS && is_subscribed()) return;
@@ -131,10 +92,10 @@ std::string Attachment::attach(const WantedKinds& kinds, const WantedCalls& call
     }
     // As long as we had not left, captures were followed.
     const bool was_leaving = is_leaving_.exchange(false, std::memory_order_relaxed);
-    if (!was_leaving || !is_subscribed()) runtime_captures_ = driver_captures_ = 0;
+    if (!was_leaving || !is_subscribed()) captures_.forget();
     std::string reason = subscribe();
     if (!reason.empty()) return reason;
-    watch_captures();
+    Captures::watch(cupti_, subscriber_);
     current.store(this, std::memory_order_release);
     reason = configure(kinds, calls);
     is_attached_ = reason.empty();
@@ -228,21 +189,6 @@ void Attachment::disable_all() {
     for (const Kind& kind : always) cupti_.disable(kind.number);
     for (const Kind& kind : of_synchronization) cupti_.disable(kind.number);
     for (const Kind& kind : of_memory) cupti_.disable(kind.number);
-}
-
-void Attachment::watch_captures() {
-    const auto watch = [this](CUpti_CallbackDomain domain, const auto& callbacks) {
-        for (const uint32_t callback : callbacks) cupti_.enable_callback(1, subscriber_, domain, callback);
-    };
-    watch(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_begins);
-    watch(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_ends);
-    watch(CUPTI_CB_DOMAIN_DRIVER_API, driver_begins);
-    watch(CUPTI_CB_DOMAIN_DRIVER_API, driver_ends);
-}
-
-bool Attachment::is_capturing() const {
-    return runtime_captures_.load(std::memory_order_relaxed) > 0 ||
-           driver_captures_.load(std::memory_order_relaxed) > 0;
 }
 
 CUptiResult Attachment::flush(bool all) {

@@ -13,6 +13,7 @@
 
 #include "collect/cupti/buffers.h"
 #include "collect/cupti/call_log.h"
+#include "collect/cupti/captures.h"
 #include "collect/cupti/library.h"
 
 namespace kinetograph::collect::cupti {
@@ -63,7 +64,7 @@ public:
     const std::string& refused() const { return refused_; }
 
     // Whether a capture is under way that began while we were attached.
-    bool is_capturing() const;
+    bool is_capturing() const { return captures_.is_any_under_way(); }
     // Records that CUPTI lost for want of buffers, since the last time this was asked.
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
     // CUPTI's records carry our ticks.
@@ -84,8 +85,6 @@ private:
     void switch_on(const Kinds& kinds);
     void miss(std::string_view what);
     void disable_all();
-    void watch_captures();
-    void see_capture(CUpti_CallbackDomain domain, uint32_t callback, const CUpti_CallbackData& data);
     void let_go();
 
     const Cupti& cupti_;
@@ -99,8 +98,7 @@ private:
     bool uses_ticks_ = false;
     std::atomic<bool> is_leaving_{false};
     std::atomic<uint64_t> dropped_{0};
-    // The runtime's calls are made of the driver's, so that a capture may be seen in both.
-    std::atomic<int> runtime_captures_{0}, driver_captures_{0};
+    Captures captures_;
 };
 
 }  // namespace kinetograph::collect::cupti

@@ -1,6 +1,8 @@
 #include "collect/cupti/launch_log.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "base/clock.h"
@@ -24,6 +26,10 @@ constexpr std::chrono::seconds patience{10};
 
 // Whatever CUPTI launches itself while it works for us is none of the program's.
 thread_local bool is_inside = false;
+
+bool is_launch(uint32_t callback) {
+    return std::find(std::begin(launches), std::end(launches), callback) != std::end(launches);
+}
 
 bool has_succeeded(const CUpti_CallbackData& call) {
     return call.functionReturnValue &&
@@ -79,7 +85,7 @@ std::vector<Launch> LaunchLog::stop() {
 }
 
 void LaunchLog::see(uint32_t callback, const CUpti_CallbackData& call) {
-    if (is_inside || !call.correlationData) return;
+    if (is_inside || !call.correlationData || !is_launch(callback)) return;
     is_inside = true;
     {
         std::unique_lock lock(mutex_);

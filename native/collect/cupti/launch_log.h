@@ -33,7 +33,7 @@ public:
     void start(const Driver& driver, Batch batch);
     // What was launched since then, or since the last batch, in the order in which the calls returned.
     std::vector<Launch> stop();
-    // In threads of the program, without the GIL.
+    // In threads of the program, without the GIL. Other calls of the driver are none.
     void see(uint32_t callback, const CUpti_CallbackData& call);
 
 private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "collect/cupti/captures.h"
 #include "collect/cupti/metric_choice.h"
 #include "collect/cupti/synchronize.h"
 #include "record/recorder.h"
@@ -16,15 +17,25 @@ namespace {
 constexpr std::string_view without_values =
     "kernels, graphs or scopes have no hardware metrics: CUPTI gave none for them";
 
+constexpr std::string_view not_waited =
+    "hardware metrics were read without waiting for the GPU, since a stream was being captured or the driver "
+    "refused: what still ran then is not counted";
+
 // Never destroyed: a callback may still be on its way when we unsubscribe.
-LaunchLog& launch_log() {
-    static auto* const log = new LaunchLog;
-    return *log;
+struct Watched {
+    LaunchLog launches;
+    Captures captures;
+};
+Watched& watched() {
+    static auto* const watched = new Watched;
+    return *watched;
 }
 
-void on_call(void* launches, CUpti_CallbackDomain domain, CUpti_CallbackId callback, const void* data) {
-    if (launches && domain == CUPTI_CB_DOMAIN_DRIVER_API)
-        static_cast<LaunchLog*>(launches)->see(callback, *static_cast<const CUpti_CallbackData*>(data));
+void on_call(void*, CUpti_CallbackDomain domain, CUpti_CallbackId callback, const void* data) {
+    if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (call.callbackSite == CUPTI_API_EXIT) watched().captures.see(domain, callback, call);
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) watched().launches.see(callback, call);
 }
 
 std::vector<Launch> of_context(const std::vector<Launch>& launches, CUcontext context) {
@@ -36,14 +47,16 @@ std::vector<Launch> of_context(const std::vector<Launch>& launches, CUcontext co
 
 }  // namespace
 
-Subscription::Subscription(const Cupti& cupti, const MetricFunctions& functions, LaunchLog* launches)
+Subscription::Subscription(const Cupti& cupti, const MetricFunctions& functions, bool sees_launches)
     : cupti_(cupti) {
-    const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, launches);
+    const CUptiResult result = cupti_.subscribe(&subscriber_, on_call, nullptr);
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         throw MetricRefusal({MetricProblem::in_use,
                              "another tool (torch.profiler, Nsight, ...) uses CUPTI, which allows only one"});
     check(functions, "cuptiSubscribe", result);
-    if (launches) LaunchLog::watch(cupti_, subscriber_);
+    watched().captures.forget();
+    Captures::watch(cupti_, subscriber_);
+    if (sees_launches) LaunchLog::watch(cupti_, subscriber_);
 }
 
 Subscription::~Subscription() {
@@ -55,7 +68,7 @@ MetricSession::MetricSession(const Driver& driver, const Cupti& cupti, std::vect
     : driver_(driver),
       functions_(find_range_functions(dlopen(cupti.path.c_str(), RTLD_LAZY | RTLD_NOLOAD))),
       per_kernel_(options.per_kernel),
-      subscription_(cupti, functions_, per_kernel_ ? &launch_log() : nullptr),
+      subscription_(cupti, functions_, per_kernel_),
       counters_(functions_),
       devices_(std::move(devices)) {
     // The program cannot run a range again, as CUPTI does with a kernel.
@@ -90,24 +103,27 @@ void MetricSession::resume() {
     if (!per_kernel_) return;
     // Half of the room: a launch of another thread may be under way when it is reached.
     const size_t batch = std::max<size_t>(1, devices_.front().profiler->most_ranges() / 2);
-    launch_log().start(driver_, {batch, [this](const std::vector<Launch>& launches) {
-                                     read(launches);
-                                     start();
-                                 }});
+    watched().launches.start(driver_, {batch, [this](const std::vector<Launch>& launches) {
+                                           read(launches);
+                                           start();
+                                       }});
 }
 
-void MetricSession::pause() {
+void MetricSession::pause(bool may_wait) {
     if (!is_counting_) return;
     end_range();
-    wait_for_devices(driver_);
+    may_wait = may_wait && !watched().captures.is_any_under_way();
+    if (!may_wait || !wait_for_devices(driver_).is_done) missed_running_ = true;
     is_counting_ = false;
-    read(launch_log().stop());
+    read(watched().launches.stop());
 }
 
 void MetricSession::tell(record::ThreadBuffer& thread) {
     for (MetricDevice& device : devices_) tell(thread, device);
     if (!failure_.empty()) record::tell_note(thread, "metrics", failure_, 0);
     failure_.clear();
+    if (missed_running_) record::tell_note(thread, "metrics", not_waited, 0);
+    missed_running_ = false;
 }
 
 void MetricSession::read(const std::vector<Launch>& launches) {

@@ -15,7 +15,7 @@ namespace kinetograph::collect::cupti {
 // CUPTI is ours as long as this lives. Throws MetricRefusal if it is somebody else's, and MetricError.
 class Subscription {
 public:
-    Subscription(const Cupti& cupti, const MetricFunctions& functions, LaunchLog* launches);
+    Subscription(const Cupti& cupti, const MetricFunctions& functions, bool sees_launches);
     ~Subscription();
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
@@ -33,8 +33,8 @@ public:
                   const MetricOptions& options);
 
     void resume();
-    // Waits for the devices, and reads what they counted.
-    void pause();
+    // Reads what the devices counted, and waits for them first, unless that would break a capture.
+    void pause(bool may_wait);
     // What was read since the last time.
     void tell(record::ThreadBuffer& thread);
     void begin_range(std::string_view name);
@@ -54,6 +54,7 @@ private:
     CountersInUse counters_;
     std::vector<MetricDevice> devices_;
     bool is_counting_ = false, is_in_range_ = false;
+    bool missed_running_ = false;      // what ran at the last pause
     std::vector<PushedRange> pushed_;  // since the counters began anew
     size_t first_pushed_ = 0;          // the number of the first of them
     std::string failure_;              // the first since the last pause

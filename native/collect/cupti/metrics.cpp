@@ -78,18 +78,18 @@ void resume_metrics() {
     if (metrics->session) metrics->session->resume();
 }
 
-void pause_metrics() {
+void pause_metrics(bool may_wait) {
     prepare_metrics();
     std::lock_guard lock(metrics->mutex);
     if (!metrics->session) return;
-    metrics->session->pause();
+    metrics->session->pause(may_wait);
     tell(*metrics->session);
 }
 
 void close_metrics() {
     prepare_metrics();
     std::lock_guard lock(metrics->mutex);
-    if (metrics->session) metrics->session->pause();
+    if (metrics->session) metrics->session->pause(true);
     metrics->session.reset();
 }
 

@@ -49,8 +49,9 @@ KINETOGRAPH_API void prepare_metrics();
 // Switches the counters on, for all devices that the program uses. Without success nothing has changed.
 KINETOGRAPH_API MetricAnswer open_metrics(const MetricOptions& options);
 KINETOGRAPH_API void resume_metrics();
-// Waits for the devices, and tells what was counted as events of the calling thread's sessions.
-KINETOGRAPH_API void pause_metrics();
+// Waits for the devices, if it may and no capture is seen, and tells what was counted as events of the
+// calling thread's sessions.
+KINETOGRAPH_API void pause_metrics(bool may_wait);
 KINETOGRAPH_API void close_metrics();
 
 // A range of the program, while one per range is counted; they do not nest.

@@ -7,6 +7,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.session import observer
+from kinetograph.session.cuda import torch_is_capturing
 from kinetograph.session.cuda_library import cupti_libraries
 from kinetograph.session.metric_errors import MetricOption, require_metrics
 
@@ -44,8 +45,8 @@ class CudaMetrics:
         _native.resume_metrics()
 
     def pause(self) -> None:
-        """Tell what was counted since `resume`. Waits for what the GPU is still doing."""
-        _native.pause_metrics()
+        """Tell what was counted since `resume`. Waits for what the GPU is still doing, if that may be."""
+        _native.pause_metrics(may_wait=not torch_is_capturing())
 
     def release(self) -> None:
         if self._callback is not None:

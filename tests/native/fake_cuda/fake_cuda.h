@@ -69,8 +69,10 @@ FAKE_API uint32_t fake_runtime_call(uint32_t callback);
 FAKE_API void fake_record_event(uint32_t event, uint32_t stream);
 FAKE_API void fake_stream_wait_event(uint32_t event, uint32_t stream);
 FAKE_API void fake_synchronize_stream(uint32_t stream);
-FAKE_API void fake_begin_capture(void);
-FAKE_API void fake_end_capture(void);
+// Of a stream with this handle; the last of the three to be called decides whether waiting breaks a capture.
+FAKE_API void fake_begin_capture(uintptr_t stream);
+FAKE_API void fake_end_capture(uintptr_t stream);
+FAKE_API void fake_destroy_stream(uintptr_t stream);
 // Memory of a device. With a pool the call is an asynchronous one, and `pool_bytes` what the pool has by
 // then.
 FAKE_API void fake_allocate(uint64_t address, uint64_t bytes, uint32_t device, uint64_t pool,

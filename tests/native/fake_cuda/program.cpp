@@ -101,19 +101,20 @@ void add_work(const CUpti_ActivityKernel10& kernel) {
 }
 
 void call_back(CUpti_CallbackDomain domain, uint32_t callback, CUpti_ApiCallbackSite site,
-               uint32_t correlation) {
+               uint32_t correlation, const void* parameters = nullptr) {
     if (!calls_back(domain, callback)) return;
     CUpti_CallbackData data{};
     int success = 0;
     data.callbackSite = site;
     data.correlationId = correlation;
     data.functionReturnValue = &success;
+    data.functionParams = parameters;
     client.callback(client.data, domain, callback, &data);
 }
 
 // Whatever the program calls: callbacks around it, and a record of it.
 template <class Do>
-uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
+uint32_t call(bool is_driver, uint32_t callback, Do&& work, const void* parameters = nullptr) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     const auto domain = is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     const uint32_t correlation = next_correlation++;
@@ -121,7 +122,7 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     api.kind = is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
     const bool is_recorded = records_call(is_driver, callback);
     client.follows_compilations |= is_recorded || calls_back(domain, callback);
-    call_back(domain, callback, CUPTI_API_ENTER, correlation);
+    call_back(domain, callback, CUPTI_API_ENTER, correlation, parameters);
     api.cbid = callback;
     api.start = now();
     api.processId = uint32_t(getpid());
@@ -130,7 +131,7 @@ uint32_t call(bool is_driver, uint32_t callback, Do&& work) {
     work(correlation);
     api.end = now();
     if (is_recorded) append(cut(api));
-    call_back(domain, callback, CUPTI_API_EXIT, correlation);
+    call_back(domain, callback, CUPTI_API_EXIT, correlation, parameters);
     return correlation;
 }
 
@@ -368,14 +369,24 @@ void fake_synchronize_stream(uint32_t stream) {
     });
 }
 
-void fake_begin_capture(void) {
-    fake_set_capturing(1);
-    call(false, CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, [](uint32_t) {});
+// The stream stands first in the parameters of all of them.
+static void call_for_stream(uint32_t runtime_callback, uintptr_t stream) {
+    call(false, runtime_callback, [](uint32_t) {}, &stream);
 }
 
-void fake_end_capture(void) {
+void fake_begin_capture(uintptr_t stream) {
+    fake_set_capturing(1);
+    call_for_stream(CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, stream);
+}
+
+void fake_end_capture(uintptr_t stream) {
     fake_set_capturing(0);
-    call(false, CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, [](uint32_t) {});
+    call_for_stream(CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, stream);
+}
+
+void fake_destroy_stream(uintptr_t stream) {
+    fake_set_capturing(0);
+    call_for_stream(CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050, stream);
 }
 
 void fake_overhead(uint32_t kind) {
