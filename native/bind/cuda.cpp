@@ -36,9 +36,9 @@ uint64_t start_cuda(bool synchronization, bool memory, bool crash_safe,
 }
 
 // May wait for the GPU, and CUPTI's callbacks for nobody.
-void flush_cuda(bool may_wait) {
+void flush_cuda(uint64_t use, bool may_wait) {
     const WithoutGil unlocked;
-    collect::flush_cuda(may_wait);
+    collect::flush_cuda(use, may_wait);
 }
 
 void stop_cuda(uint64_t use) {
@@ -134,7 +134,7 @@ void bind_cuda(nb::module_& module) {
     collect::prepare_metrics();
     collect::on_late_refusal([] { Py_AddPendingCall(fall_back, nullptr); });
     module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a, "libraries"_a);
-    module.def("flush_cuda", &flush_cuda, "may_wait"_a);
+    module.def("flush_cuda", &flush_cuda, "use"_a, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
     module.def("push_external_id", &push_external_id, "whose"_a, "id"_a);
     module.def("pop_external_id", &pop_external_id, "whose"_a);

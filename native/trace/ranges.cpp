@@ -7,8 +7,18 @@ namespace kinetograph::trace {
 using record::Record;
 using record::RecordKind;
 
+namespace {
+
+// Memory that the thread went on with holds those of earlier sessions, too, whose ends may be elsewhere.
+bool is_older_than_session(const record::ThreadRecording& thread, const Record& record) {
+    return thread.windows.empty() || record.start < thread.windows.front().begin;
+}
+
+}  // namespace
+
 void Ranges::see(const record::ThreadRecording& thread, const Record& record) {
-    if (makes_sense(record.category, record.scope)) halves_by_id_[record.end].push_back({&thread, &record});
+    if (makes_sense(record.category, record.scope) && !is_older_than_session(thread, record))
+        halves_by_id_[record.end].push_back({&thread, &record});
 }
 
 void Ranges::write() {

@@ -311,6 +311,14 @@ def test_of_a_program_that_ends_at_once_the_trace_has_the_device_and_says_what_i
     assert trace.metadata["cupti_version"] == 130001
 
 
+def test_a_session_within_a_program_that_ends_at_once_does_not_hide_what_the_trace_lacks(
+    cuda_environment: dict[str, str], tmp_path: Path
+) -> None:
+    inner = "import kinetograph as kg\nlaunch_ten()\nwith kg.profile(activities=['cuda']): pass"
+    trace = run_whole(f"{inner}\nlaunch_ten()\nos._exit(3)", cuda_environment, tmp_path, ends_with=3)
+    assert [note.kind for note in trace.notes if "may be missing" in note.text] == ["cuda"]
+
+
 @pytest.mark.skipif(os.path.exists("/proc/driver/nvidia/version"), reason="there is a driver here")
 def test_cuda_asked_for_by_name_is_refused_without_a_driver() -> None:
     with pytest.raises(kg.NotAvailable, match=r"ActivityType\.CUDA is not available here"):

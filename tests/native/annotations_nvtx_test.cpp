@@ -418,6 +418,18 @@ TEST(many_threads_while_sessions_come_and_go) {
     CHECK(seen > 0);
 }
 
+TEST(ranges_of_an_earlier_session_are_not_in_the_next_wherever_they_ended) {
+    const auto first = start();
+    const nvtxRangeId_t ended_elsewhere = nvtxRangeStartA("ended by a thread that is gone");
+    std::thread([&] { nvtxRangeEnd(ended_elsewhere); }).join();
+    const nvtxRangeId_t ended_later = nvtxRangeStartA("ended when nobody recorded");
+    CHECK(stop(first).size() == 2);
+    nvtxRangeEnd(ended_later);
+    const auto next = start();
+    std::thread([] { nvtxRangeEnd(nvtxRangeStartA("the first of its thread")); }).join();
+    CHECK(stop(next).size() == 1);
+}
+
 TEST(ranges_that_are_never_popped_are_counted_and_do_not_grow_for_ever) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("never popped");
     const nvtxEventAttributes_t event = event_called("pushed");

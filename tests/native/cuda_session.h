@@ -38,14 +38,14 @@ public:
         id_ = record::Recorder::instance().start(session);
     }
     Trace stop(bool may_wait = true, const trace::BuildOptions& options = {}) {
-        collect::flush_cuda(may_wait);
+        collect::flush_cuda(use_, may_wait);
         record::Recording recording = record::Recorder::instance().stop(id_);
         collect::stop_cuda(use_);
         return trace::build_trace(std::move(recording), options);
     }
     // What other threads do meanwhile comes after the last flush.
     void stop_while(const std::function<void()>& meanwhile) {
-        collect::flush_cuda(true);
+        collect::flush_cuda(use_, true);
         meanwhile();
         record::Recorder::instance().stop(id_);
         collect::stop_cuda(use_);

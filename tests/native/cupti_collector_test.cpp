@@ -51,7 +51,7 @@ void end_capture(uintptr_t stream = one_stream) {
 TEST(nothing_of_cupti_is_called_before_the_program_has_initialised_cuda) {
     static const FakeCuda fake;  // loaded, but not initialised
     const uint64_t use = collect::start_cuda({});
-    collect::flush_cuda(true);
+    collect::flush_cuda(use, true);
     CHECK(collect::cuda_status().state == collect::CudaState::waiting);
     CHECK(fake.number("fake_is_subscribed") == 0);
     fake.initialise();
@@ -224,6 +224,20 @@ TEST(a_scope_is_drawn_over_the_work_it_launched_on_each_stream) {
     CHECK(trace.end_ns(drawn[0]) == trace.end_ns(drawn[0] + 2) + 1);
 }
 
+TEST(what_a_session_asked_for_beside_others_is_no_longer_recorded_when_it_ends) {
+    CudaSession outer;
+    collect::CudaOptions options;
+    options.synchronization = options.memory = true;
+    CudaSession inner(options);
+    CHECK(cuda().is_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
+    CHECK(cuda().is_enabled(CUPTI_ACTIVITY_KIND_MEMORY2));
+    inner.stop();
+    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
+    CHECK(!cuda().is_enabled(CUPTI_ACTIVITY_KIND_MEMORY2));
+    CHECK(cuda().is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    outer.stop();
+}
+
 TEST(work_that_still_runs_at_the_end_is_waited_for) {
     CudaSession session;
     cuda().call<decltype(fake_hold_work)>("fake_hold_work", 1);
@@ -326,7 +340,7 @@ TEST(calls_between_the_last_flush_and_the_end_are_not_left_for_the_next_session)
         record::SessionOptions options;
         options.all_threads = true;
         const record::SessionId id = record::Recorder::instance().start(options);
-        collect::flush_cuda(true);
+        collect::flush_cuda(use, true);
         record::Recorder::instance().stop(id);
         const uint64_t records = collect::cuda_status().records - before;
         if (launches_late) cuda().launch("late");
@@ -491,7 +505,7 @@ TEST(what_cupti_dropped_and_what_had_not_ended_is_counted_in_notes) {
     const Trace trace = session.stop();
     CHECK(count(trace, Category::kernel) == 1);
     CHECK(has_note(trace, "3 records of the GPU were dropped by CUPTI"));
-    CHECK(has_note(trace, "1 pieces of GPU work were launched by other threads"));
+    CHECK(has_note(trace, "1 pieces of GPU work have no times"));
 }
 
 TEST(for_a_session_that_survives_a_crash_records_come_without_being_asked_for) {

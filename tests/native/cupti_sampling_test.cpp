@@ -59,7 +59,7 @@ public:
         take(1, 999);
     }
     Trace stop(const trace::BuildOptions& options = {}) {
-        collect::flush_cuda(true);
+        collect::flush_cuda(use_, true);
         collect::pause_sampling();
         record::Recording recording = Recorder::instance().stop(id_);
         collect::close_sampling();

@@ -181,14 +181,25 @@ void Attachment::add_kinds(const WantedKinds& kinds) {
     enabled_ = {enabled_.synchronization || kinds.synchronization, enabled_.memory || kinds.memory};
 }
 
+template <class Kinds>
+void Attachment::switch_off(const Kinds& kinds) {
+    for (const Kind& kind : kinds) cupti_.disable(kind.number);
+}
+
+void Attachment::drop_kinds(const WantedKinds& kinds) {
+    if (enabled_.synchronization && !kinds.synchronization) switch_off(of_synchronization);
+    if (enabled_.memory && !kinds.memory) switch_off(of_memory);
+    enabled_ = {enabled_.synchronization && kinds.synchronization, enabled_.memory && kinds.memory};
+}
+
 void Attachment::disable_all() {
     calls_.switch_off();
     enable_all_callbacks(false);
     cupti_.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     for (const CUpti_ActivityKind kind : of_things) cupti_.disable(kind);
-    for (const Kind& kind : always) cupti_.disable(kind.number);
-    for (const Kind& kind : of_synchronization) cupti_.disable(kind.number);
-    for (const Kind& kind : of_memory) cupti_.disable(kind.number);
+    switch_off(always);
+    switch_off(of_synchronization);
+    switch_off(of_memory);
 }
 
 CUptiResult Attachment::flush(bool all) {

@@ -37,6 +37,8 @@ public:
     bool is_attached() const { return is_attached_; }
     // Asks for more than before.
     void add_kinds(const WantedKinds& kinds);
+    // For no more than this.
+    void drop_kinds(const WantedKinds& kinds);
 
     // What is complete comes into the buffers; with `all`, whatever is there.
     CUptiResult flush(bool all);
@@ -83,6 +85,8 @@ private:
     void enable_with_existing(CUpti_ActivityKind kind);
     template <class Kinds>
     void switch_on(const Kinds& kinds);
+    template <class Kinds>
+    void switch_off(const Kinds& kinds);
     void miss(std::string_view what);
     void disable_all();
     void let_go();

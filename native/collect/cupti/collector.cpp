@@ -42,8 +42,9 @@ constexpr std::string_view dropped_by_cupti = "records of the GPU were dropped b
 constexpr std::string_view dropped_calls =
     "calls into CUDA were made faster than they could be read, or by threads that were ending, "
     "and are not here";
-constexpr std::string_view still_running =
-    "pieces of GPU work were launched by other threads while this session ended, and are not here";
+constexpr std::string_view without_times =
+    "pieces of GPU work have no times, since they still ran when this session ended or CUPTI could not tell "
+    "them, and are not here";
 constexpr std::string_view not_waited =
     "the GPU was not waited for at the end, since a stream was being captured or the driver refused: "
     "work still running then is not here";
@@ -57,7 +58,7 @@ bool is_of_another_tool(std::string_view reason) {
 class CudaCollector {
 public:
     uint64_t start(const CudaOptions& options);
-    void flush(bool may_wait);
+    void flush(uint64_t use, bool may_wait);
     void stop(uint64_t use);
     CallLog& calls() { return calls_; }
     // In a forked child, where CUPTI may still call back. Takes no lock.
@@ -73,7 +74,7 @@ public:
 
 private:
     cupti::WantedKinds wanted_kinds() const;
-    bool is_crash_safe() const;
+    bool is_crash_safe(uint64_t but = 0) const;
     bool is_last(uint64_t use);
     int look_around();
     int look_around_locked();
@@ -83,8 +84,9 @@ private:
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
     void tell_in_advance();
     void describe(record::ThreadBuffer& thread);
-    void tell_how_it_went(bool waited);
-    void flush_attached(bool may_wait);
+    void tell_how_it_went(uint64_t use, bool waited);
+    void tell_complete(uint64_t use);
+    void flush_attached(uint64_t use, bool may_wait);
     std::string refused_kinds();
     bool is_taken_over(bool waited, bool is_witness_lost);
     void let_go();
@@ -126,10 +128,10 @@ cupti::WantedKinds CudaCollector::wanted_kinds() const {
     return kinds;
 }
 
-bool CudaCollector::is_crash_safe() const {
-    for (const auto& [use, options] : uses_)
-        if (options.crash_safe) return true;
-    return false;
+// Any session, or any but this one.
+bool CudaCollector::is_crash_safe(uint64_t but) const {
+    return std::any_of(uses_.begin(), uses_.end(),
+                       [but](const auto& use) { return use.first != but && use.second.crash_safe; });
 }
 
 bool CudaCollector::is_last(uint64_t use) {
@@ -252,16 +254,16 @@ void CudaCollector::tell(std::string_view kind, std::string_view text, uint64_t 
 }
 
 // While CUPTI flushes, its callbacks come: our lock is not held then.
-void CudaCollector::flush(bool may_wait) {
+void CudaCollector::flush(uint64_t use, bool may_wait) {
     std::lock_guard one_at_a_time(flush_mutex_);
     if (!thread_) return;
     look_around();
-    if (status().state == CudaState::attached) flush_attached(may_wait);
+    if (status().state == CudaState::attached) flush_attached(use, may_wait);
     const CudaStatus now = status();
     if (now.state == CudaState::refused || now.state == CudaState::taken_over) tell("cuda", now.reason);
 }
 
-void CudaCollector::flush_attached(bool may_wait) {
+void CudaCollector::flush_attached(uint64_t use, bool may_wait) {
     const uint64_t before = decoder_->synchronizations();
     cupti::Waiting waiting{false, 0};
     bool has_witness = false;
@@ -276,7 +278,7 @@ void CudaCollector::flush_attached(bool may_wait) {
     calls_.hand_over();
     calls_.wait_until_decoded();
     buffers_.wait_until_decoded();
-    tell_how_it_went(waited);
+    tell_how_it_went(use, waited);
     const bool is_witness_lost =
         has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
     if (flushed != CUPTI_SUCCESS)
@@ -303,22 +305,29 @@ bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost) {
     return buffers_.take_foreign() || (is_witness_lost && buffers_.outstanding() != 0);
 }
 
-void CudaCollector::tell_how_it_went(bool waited) {
-    thread_->tell([this](record::ThreadBuffer& thread) {
-        describe(thread);
-        cupti::tell_metadata(thread, record::device_is_complete, "1");
-    });
-    {
-        std::lock_guard lock(mutex_);
-        says_incomplete_ = false;
-        complete_at_ = decoder_->records();
-    }
+void CudaCollector::tell_how_it_went(uint64_t use, bool waited) {
+    thread_->tell([this](record::ThreadBuffer& thread) { describe(thread); });
+    tell_complete(use);
     if (const uint64_t dropped = attachment_->take_dropped()) tell("dropped", dropped_by_cupti, dropped);
     if (const uint64_t dropped = calls_.take_dropped()) tell("dropped", dropped_calls, dropped);
-    if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", still_running, unfinished);
+    if (const uint64_t unfinished = decoder_->take_unfinished()) tell("dropped", without_times, unfinished);
     if (!waited) tell("cuda", not_waited);
     if (const std::string refused = refused_kinds(); !refused.empty())
         tell("cuda", "this CUPTI does not record some of what sessions ask for: " + refused);
+}
+
+// Of another session that survives a crash that is not so for long: it goes on.
+void CudaCollector::tell_complete(uint64_t use) {
+    const uint64_t records = decoder_->records();
+    {
+        std::lock_guard lock(mutex_);
+        if (is_crash_safe(use)) return;
+    }
+    thread_->tell(
+        [](record::ThreadBuffer& thread) { cupti::tell_metadata(thread, record::device_is_complete, "1"); });
+    std::lock_guard lock(mutex_);
+    says_incomplete_ = false;
+    complete_at_ = records;
 }
 
 std::string CudaCollector::refused_kinds() {
@@ -332,7 +341,10 @@ void CudaCollector::stop(uint64_t use) {
     {
         std::lock_guard lock(mutex_);
         uses_.erase(use);
-        if (!uses_.empty()) return;
+        if (!uses_.empty()) {
+            if (state_ == CudaState::attached) attachment_->drop_kinds(wanted_kinds());
+            return;
+        }
         if (state_ == CudaState::attached) attachment_->detach();
         state_ = CudaState::off;
     }
@@ -428,9 +440,9 @@ uint64_t start_cuda(const CudaOptions& options) {
     return collector->start(options);
 }
 
-void flush_cuda(bool may_wait) {
+void flush_cuda(uint64_t use, bool may_wait) {
     prepare_cuda();
-    collector->flush(may_wait);
+    collector->flush(use, may_wait);
 }
 
 void stop_cuda(uint64_t use) {

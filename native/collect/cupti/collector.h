@@ -43,12 +43,12 @@ KINETOGRAPH_API bool cuda_graph_is_captured();
 // Once, before the first session and outside of any fork handler: it registers some itself.
 KINETOGRAPH_API void prepare_cuda();
 
-// Begins to collect, now or when the program has initialised CUDA. The number is for stop_cuda.
+// Begins to collect, now or when the program has initialised CUDA. The number is for the next two.
 KINETOGRAPH_API uint64_t start_cuda(const CudaOptions& options);
 // Brings everything that the GPU has done into the buffers of the recorder, and tells notes. It waits for
 // work that is still running, unless a stream is known to be captured or `may_wait` is false: waiting would
 // break the capture.
-KINETOGRAPH_API void flush_cuda(bool may_wait);
+KINETOGRAPH_API void flush_cuda(uint64_t use, bool may_wait);
 // The last one detaches. Flush before the session stops, then call this.
 KINETOGRAPH_API void stop_cuda(uint64_t use);
 

@@ -9,7 +9,7 @@ uint64_t start_cuda(const CudaOptions&) {
     return 0;
 }
 
-void flush_cuda(bool) {}
+void flush_cuda(uint64_t, bool) {}
 
 void stop_cuda(uint64_t) {}
 

@@ -105,7 +105,7 @@ class CudaUse:
         if self._scope_times is not None:
             self._scope_times.flush()
         if self._number is not None:
-            _native.flush_cuda(may_wait=not torch_is_capturing())
+            _native.flush_cuda(self._number, may_wait=not torch_is_capturing())
             fall_back()  # a flush may be the first to see that the program has initialised CUDA
         if self._samples is not None:
             self._samples.pause()
