@@ -65,14 +65,18 @@ uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope) noexcept
                   : 0;
 }
 
-void end_numbered_operator(uint64_t begun, const kinetograph_operator* told, uint64_t number) noexcept {
-    const uint64_t now = base::ticks();
+void end_operator_at(uint64_t begun, const kinetograph_operator* told, uint64_t number,
+                     uint64_t now) noexcept {
     ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
     if (!thread) return;
     const Operator known{told->sequence, told->flops,   told->forward_thread,
                          told->inputs,   told->members, uint32_t(number)};
     end_known_scope(*thread, begun, now, known, told->inputs_text,
                     told->inputs_text ? told->inputs_bytes : 0);
+}
+
+void end_numbered_operator(uint64_t begun, const kinetograph_operator* told, uint64_t number) noexcept {
+    end_operator_at(begun, told, number, base::ticks());
 }
 
 void end_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
@@ -267,6 +271,7 @@ const kinetograph_record_table& table() {
         end_operator,
         end_numbered_operator,
         name_thread_by_id,
+        end_operator_at,
     };
     return functions;
 }

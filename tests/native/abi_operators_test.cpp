@@ -108,6 +108,19 @@ TEST(what_the_framework_calls_one_is_kept_beside_all_else) {
     CHECK(trace.correlation.empty());
 }
 
+TEST(one_that_ended_earlier_has_the_time_of_that) {
+    const auto session = Recorder::instance().start({});
+    const kinetograph_operator told = nothing_told();
+    const uint64_t outer = begin("outer");
+    const uint64_t ended = table().ticks();
+    const uint64_t inner = begin("behind it");
+    table().end_operator_at(outer, &told, 7, ended);
+    end(inner, told);
+    const trace::Trace trace = trace_of(session);
+    CHECK(trace.end_ns(row(trace, "outer")) <= trace.start_ns[row(trace, "behind it")]);
+    CHECK(trace.record_function[row(trace, "outer")] == 7);
+}
+
 TEST(inputs_told_as_text_are_kept_for_those_who_want_them) {
     const std::string dims = "\"Input Dims\":[" + std::string(300, '1') + "]";
     for (const bool wanted : {true, false}) {

@@ -122,10 +122,10 @@ typedef struct kinetograph_record_table {
      * end in good order. */
     void (*name_process)(const char* text, size_t bytes);
     void (*process_ends)(void);
-    /* Operators of a framework, which come by the million and end in the thread that began them. What begin
-     * returns names this one until its end, so that the end of one that nobody follows any more (the session
-     * it began in is over) is told from the end of another; 0: nobody follows it, and there is nothing to
-     * end. */
+    /* Operators of a framework, which come by the million and are ended by the thread that began them. What
+     * begin returns names this one until its end, so that the end of one that nobody follows any more (the
+     * session it began in is over) is told from the end of another; 0: nobody follows it, and there is
+     * nothing to end. */
     uint64_t (*begin_operator)(uint32_t name, uint8_t category, uint8_t scope);
     void (*end_operator)(uint64_t begun, const kinetograph_operator* told);
     /* The same for one that the framework has numbered, from 1 on: what else tells of it names it by that. */
@@ -133,6 +133,10 @@ typedef struct kinetograph_record_table {
     /* As name_thread(), for any thread of this process, by its number in the kernel. It may have recorded
      * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
+    /* As end_numbered_operator(), for one of this thread that ended earlier, as another thread knows:
+     * `number` is 0 for one that has none. */
+    void (*end_operator_at)(uint64_t begun, const kinetograph_operator* told, uint64_t number,
+                            uint64_t end_ticks);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(

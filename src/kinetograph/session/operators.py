@@ -111,6 +111,11 @@ class Operators:
                 self._go_on_without(error, torch)
         self.start()
 
+    def settle(self) -> None:
+        """Before the session stops."""
+        if self._use is not None:
+            self._use.settle()
+
     def release(self) -> None:
         if self._use is not None:
             self._use.release()

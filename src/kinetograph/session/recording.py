@@ -213,6 +213,8 @@ class Session:
     def _stop_native(self) -> _native.Trace:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""
         self._look_around()
+        if self._operators is not None:
+            self._operators.settle()
         calls = self._config.wanted_calls or CallOptions()
         return _native.stop_session(
             self._number,

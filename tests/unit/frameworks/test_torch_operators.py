@@ -335,6 +335,61 @@ def test_ranges_that_end_in_another_order_keep_their_times() -> None:
     assert "unbalanced" not in kinds_of_notes(profile.trace)
 
 
+def in_a_thread(function: Callable[..., object], *args: object) -> None:
+    thread = threading.Thread(target=function, args=args)
+    thread.start()
+    thread.join()
+
+
+def test_a_range_that_a_future_ends_in_another_thread_ends_then() -> None:
+    with kg.profile() as profile:
+        future = torch.futures.Future()
+        with torch.profiler.record_function("until the future") as span:
+            span._call_end_callbacks_on_future(future)
+        in_a_thread(future.set_result, torch.ones(1))
+        with kg.scope("behind it"):
+            torch.zeros(1)
+    events = {event.name: event for event in profile.events()}
+    span, behind = events["until the future"], events["behind it"]
+    assert span.finished
+    assert span.end_ns <= behind.start_ns
+    assert span.thread_id == behind.thread_id
+    assert (span.parent, behind.parent, events["aten::zeros"].parent) == (None, None, behind)
+
+
+def test_a_range_that_ends_in_another_thread_ends_with_the_session_at_the_latest() -> None:
+    with kg.profile() as profile:
+        span = torch.profiler.record_function("crossing")
+        span.__enter__()
+        in_a_thread(span.__exit__, None, None, None)
+    crossing = next(event for event in profile.events() if event.name == "crossing")
+    assert crossing.finished
+
+
+def test_a_range_that_ended_in_another_thread_takes_nothing_from_the_next_session() -> None:
+    for _ in range(4):
+        with kg.profile():
+            span = torch.profiler.record_function("crossing")
+            span.__enter__()
+            in_a_thread(span.__exit__, None, None, None)
+            del span
+        with kg.profile() as profile, torch.profiler.record_function("mine"):
+            torch.ones(1)
+        assert "mine" in [event.name for event in profile.events()]
+
+
+def test_a_range_that_ends_elsewhere_when_nobody_records_takes_nothing_from_the_next_session() -> None:
+    for _ in range(4):
+        with kg.profile():
+            span = torch.profiler.record_function("crossing")
+            span.__enter__()
+        in_a_thread(span.__exit__, None, None, None)
+        del span
+        with kg.profile() as profile, torch.profiler.record_function("mine"):
+            torch.ones(1)
+        assert "mine" in [event.name for event in profile.events()]
+
+
 def test_each_thread_has_its_operators() -> None:
     tids = []
 

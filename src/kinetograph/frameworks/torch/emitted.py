@@ -72,6 +72,9 @@ class EmittedOperators:
             _this_thread(self._torch).sessions.add(self)
             self._is_interrupted = not _begin(self._torch, self._route)
 
+    def settle(self) -> None:
+        """There is nothing to do before the session stops."""
+
     def release(self) -> None:
         """From any thread; does nothing where it was not started, or in a forked child."""
         with _lock:

@@ -64,6 +64,11 @@ class OperatorUse:
                 _uses.remove(self)
                 raise
 
+    def settle(self) -> None:
+        """Before the session stops: record what other threads have ended of this one's."""
+        if _library is not None:
+            _library.kinetograph_torch_settle()
+
     def release(self) -> None:
         """Does nothing where it was not started, or in a forked child."""
         with observer_lock:

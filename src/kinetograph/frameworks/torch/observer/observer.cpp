@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "elsewhere.h"
 #include "inputs.h"
 #include "names.h"
 #include "recorder.h"
@@ -106,6 +107,7 @@ struct Thread {
     Names names;
     OpenOperators open;
     std::unique_ptr<Inputs> inputs;  // once a session asks for them
+    std::shared_ptr<Elsewhere> elsewhere = std::make_shared<Elsewhere>();
 };
 
 // One word of static TLS; what it points to is let go of when the thread ends, and made again should torch
@@ -198,20 +200,6 @@ bool was_told(OpenOperator* top, const at::RecordFunction& function, int registr
     return top && top->function == &function && top->registration != registration;
 }
 
-void begin(const at::RecordFunction& function, int registration) {
-    Thread& thread = this_thread();
-    if (is_telling || was_told(thread.open.top(), function, registration)) return;
-    const Name name = thread.names.find(function);
-    const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
-    const auto scope = uint8_t(function.scope());
-    OpenOperator& open = thread.open.push(function, registration);
-    if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
-        describe(thread, function, name, wanted, open);
-    open.is_engine = name.is_engine;
-    const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
-    open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
-}
-
 // The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
 void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
     if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
@@ -238,36 +226,76 @@ void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_o
     told.inputs_text = details.text.empty() ? nullptr : details.text.data();
 }
 
+// Of the one on top. Told of later, it has ended at `at`.
+void end(Thread& thread, OpenOperator& open, const Ending& ending, uint64_t at = 0) {
+    thread.open.pop();
+    if (ending.sequence >= 0) {
+        open.sequence = ending.sequence;
+        open.forward_thread = uint32_t(ending.forward_thread);
+    }
+    if (ending.scope == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), open);
+    kinetograph_operator told{.sequence = open.sequence, .forward_thread = open.forward_thread};
+    if (open.has_details) [[unlikely]]
+        add_details(thread.open, open, told);
+    if (at == 0) [[likely]]
+        recorder->end_numbered_operator(open.begun, &told, ending.number);
+    else
+        recorder->end_operator_at(open.begun, &told, ending.number, at);
+}
+
+// What other threads have ended meanwhile.
+void settle(Thread& thread) {
+    if (!thread.elsewhere->has_any()) [[likely]]
+        return;
+    for (const EndedElsewhere& ended : thread.elsewhere->take())
+        if (OpenOperator* open = thread.open.find(*ended.function, ended.registration))
+            end(thread, *open, ended.ending, ended.at);
+}
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function, int registration) {
+    Thread& thread = this_thread();
+    settle(thread);
+    if (is_telling || was_told(thread.open.top(), function, registration)) return nullptr;
+    const Name name = thread.names.find(function);
+    const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
+    const auto scope = uint8_t(function.scope());
+    OpenOperator& open = thread.open.push(function, registration);
+    if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
+        describe(thread, function, name, wanted, open);
+    open.is_engine = name.is_engine;
+    const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
+    open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
+    if (!may_end_elsewhere(function.scope())) [[likely]]
+        return nullptr;
+    return std::make_unique<Begun>(thread.elsewhere);
+}
+
 void end(const at::RecordFunction& function, int registration) {
     Thread& thread = *current_thread;
-    OpenOperator* open = thread.open.find(function, registration);
-    if (!open) return;
-    thread.open.pop();
-    if (function.seqNr() >= 0) {
-        open->sequence = function.seqNr();
-        open->forward_thread = uint32_t(function.forwardThreadId());
-    }
-    if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), *open);
-    kinetograph_operator told{.sequence = open->sequence, .forward_thread = open->forward_thread};
-    if (open->has_details) [[unlikely]]
-        add_details(thread.open, *open, told);
-    // 0 unless an execution trace is taken, by us or by torch.
-    recorder->end_numbered_operator(open->begun, &told, function.handle());
+    settle(thread);
+    if (OpenOperator* open = thread.open.find(function, registration)) end(thread, *open, Ending(function));
 }
 
 // Want of memory is not for the program.
 template <int registration>
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept {
     try {
-        if (is_listening()) begin(function, registration);
+        if (is_listening()) return begin(function, registration);
     } catch (...) {
     }
     return nullptr;
 }
 
 template <int registration>
-void on_end(const at::RecordFunction& function, at::ObserverContext*) noexcept {
-    if (current_thread) end(function, registration);
+void on_end(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
+    const auto* begun = static_cast<const Begun*>(context);
+    try {
+        if (begun && (!current_thread || current_thread->elsewhere != begun->owner)) [[unlikely]]
+            begun->owner->add({&function, registration, recorder->ticks(), Ending(function)});
+        else if (current_thread)
+            end(function, registration);
+    } catch (...) {
+    }
 }
 
 std::mutex mutex;
@@ -308,4 +336,11 @@ extern "C" __attribute__((visibility("default"))) void kinetograph_torch_observe
     const bool needs_inputs = (wanted & (wants_shapes | wants_flops)) != 0;
     handle = watches ? next_registration(needs_inputs) : at::INVALID_CALLBACK_HANDLE;
     if (last != at::INVALID_CALLBACK_HANDLE) at::removeCallback(last);
+}
+
+// What other threads have ended of the calling thread's is recorded now; a session that is about to stop may
+// not live to see its next operator.
+extern "C" __attribute__((visibility("default"))) void kinetograph_torch_settle() noexcept try {
+    if (current_thread) settle(*current_thread);
+} catch (...) {
 }
