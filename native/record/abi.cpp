@@ -14,8 +14,11 @@ namespace kinetograph::record {
 
 namespace {
 
-// Native code runs inside whatever Python runs: its scopes lie on the lane of that task.
+// Native code runs inside whatever Python runs: its scopes lie on the lane of that task. One that has nothing
+// open may be over, as that of a context which a function ran in: then on the thread's own line.
 Lane& running_lane(ThreadBuffer& thread) {
+    if (thread.lane->depth == 0 && thread.lane->number != 0) [[unlikely]]
+        thread.lane = thread.lanes.front().get();
     return *thread.lane;
 }
 

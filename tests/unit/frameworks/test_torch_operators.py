@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import gc
 import json
 import threading
@@ -333,6 +334,19 @@ def test_ranges_that_end_in_another_order_keep_their_times() -> None:
     events = {event.name: event for event in profile.events()}
     assert events["first"].end_ns < events["aten::ones"].start_ns < events["second"].end_ns
     assert "unbalanced" not in kinds_of_notes(profile.trace)
+
+
+def test_operators_behind_a_context_that_is_over_lie_in_the_scope_around_them() -> None:
+    def in_a_context() -> None:
+        with kg.scope("inner"):
+            torch.zeros(1)
+
+    with kg.profile() as profile, kg.scope("outer"):
+        contextvars.copy_context().run(in_a_context)
+        torch.ones(2)
+    events = {event.name: event for event in profile.events()}
+    assert events["aten::ones"].parent == events["outer"]
+    assert events["aten::zeros"].parent == events["inner"]
 
 
 def in_a_thread(function: Callable[..., object], *args: object) -> None:
