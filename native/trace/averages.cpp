@@ -74,6 +74,25 @@ struct Open {
     bool is_counted;  // it has a group of its own
 };
 
+// A list of tensors among the inputs counts as one input without sizes, as for PyTorch.
+void append_shapes(std::string& key, std::string_view dims) {
+    int depth = 0;
+    size_t input = 0;  // where the one at hand begins in the key
+    bool is_list = false;
+    for (const char c : dims) {
+        depth -= c == ']';
+        key += c;
+        if (c == ']' && depth == 1 && is_list) key.replace(input, std::string::npos, "[]");
+        depth += c == '[';
+        if (c != '[') continue;
+        if (depth == 2) {
+            input = key.size() - 1;
+            is_list = false;
+        }
+        is_list |= depth > 2;
+    }
+}
+
 // Numbers texts, from 1 on.
 class Details {
 public:
@@ -241,7 +260,7 @@ private:
     uint32_t detail_of(size_t row) {
         const std::string_view args = trace_.args_of(row);
         detail_.clear();
-        if (options_.by_shapes) detail_ += argument(args, "Input Dims");
+        if (options_.by_shapes) append_shapes(detail_, argument(args, "Input Dims"));
         if (options_.by_overload) detail_.append("\n").append(argument(args, "Overload name"));
         if (options_.stack_frames > 0) append_stack(row, args);
         return details_.id(detail_);

@@ -153,6 +153,16 @@ def test_rows_can_be_told_apart_by_shapes_and_overloads() -> None:
     assert [(row.overload_name, row.count) for row in by_overload] == [("Tensor", 1), ("out", 2)]
 
 
+def test_lists_of_tensors_do_not_tell_rows_apart_for_they_are_shown_without_sizes() -> None:
+    trace = Trace()
+    shapes = ([[[2, 3], [4, 3]], []], [[[2, 3], [2, 3]], []], [[[2, 3]], [7]])
+    for number, shape in enumerate(shapes):
+        args = json.dumps({"Input Dims": shape})
+        trace.native.append("aten::cat", "cpu_op", EventKind.SPAN, number * 10, 5, 1, 1, args_json=args)
+    rows = trace.key_averages(group_by_input_shape=True)
+    assert [(row.input_shapes, row.count) for row in rows] == [([[], []], 2), ([[], [7]], 1)]
+
+
 def test_steps_are_one_row() -> None:
     (row,) = trace_of(("ProfilerStep#1", 0, 5), ("ProfilerStep#2", 5, 9)).key_averages()
     assert (row.key, row.count) == ("ProfilerStep*", 2)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,35 @@ def test_processes_that_start_together_build_it_once(
     assert places == {str(build.built_library(torch))}
     left = {path.suffix for path in cache.iterdir()}
     assert left == {".so", ".lock"}, "nothing half made is left"
+
+
+def test_whoever_waits_for_another_process_says_so(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    cache.mkdir(parents=True)
+    lock = build._target(torch).with_suffix(".lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    waiting = threading.Thread(target=build.built_library, args=(torch,))
+    waiting.start()
+    said = ""
+    while "waiting for another process, which builds the observer" not in said:
+        said += capfd.readouterr().err
+    lock.close()
+    waiting.join()
+    assert (tmp_path / "calls").read_text() == "once\n"
+
+
+def test_what_a_build_that_was_killed_left_behind_goes_with_the_next(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    target = build._target(torch)
+    left, of_others = cache / f"build-{target.stem}-killed", cache / "build-observer-0.0-beside"
+    for folder in (left, of_others):
+        folder.mkdir(parents=True)
+    build.built_library(torch)
+    assert (left.exists(), of_others.exists()) == (False, True)
 
 
 def test_the_observer_uses_the_standard_library_that_torch_uses(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import hashlib
 import os
 import shlex
@@ -42,8 +43,9 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
     compiler = _compiler()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(target.with_suffix(".lock")):
+        with _locked(target.with_suffix(".lock"), quiet):
             if not _is_whole(target):
+                _clear(target)
                 _build(torch, compiler, target, quiet)
     except OSError as error:
         raise NotAvailable(
@@ -106,10 +108,14 @@ def _sources_hash() -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, quiet: bool) -> Iterator[None]:
     """The file stays: one that is removed while others wait for it would be locked twice."""
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _tell(quiet, "waiting for another process, which builds the observer for torch\n")
+            fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:
@@ -117,11 +123,21 @@ def _locked(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
+def _beside(target: Path) -> str:
+    return f"build-{target.stem}-"
+
+
+def _clear(target: Path) -> None:
+    """What one that was killed has left behind. Called with the lock, so that nobody is at work there."""
+    for folder in target.parent.glob(glob.escape(_beside(target)) + "*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _build(torch: Any, compiler: list[str], target: Path, quiet: bool) -> None:
     """Beside its place, and moved there when it is whole."""
     started = time.monotonic()
     _tell(quiet, f"building the observer for torch {torch.__version__} (once, about a minute)\n")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=_beside(target)) as folder:
         made = Path(folder) / target.name
         _compile(_command(torch, compiler, made), quiet)
         _seal(made)
