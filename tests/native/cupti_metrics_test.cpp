@@ -135,7 +135,7 @@ TEST(launches_without_values_are_noted) {
     cuda().call<decltype(fake_uncounted_launch)>("fake_uncounted_launch", "not counted");
     const Trace trace = session.stop();
     CHECK(ranges(trace).size() == 1);
-    CHECK(has_note(trace, "1 kernels, graphs or scopes have no hardware metrics"));
+    CHECK(has_note(trace, "1 kernels or graphs have no hardware metrics"));
 }
 
 TEST(scopes_of_one_name_are_measured_one_by_one) {

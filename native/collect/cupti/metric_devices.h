@@ -35,6 +35,7 @@ struct MetricDevice {
     std::unique_ptr<RangeProfiler> profiler = {};
     std::vector<RangeEvent> events = {};  // that are not told yet
     size_t missing = 0;                   // what CUPTI gave no values for
+    size_t surplus = 0;                   // values of what was not seen to be launched
 };
 
 // Those with a primary context; none is made.

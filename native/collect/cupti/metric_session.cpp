@@ -14,8 +14,15 @@ namespace kinetograph::collect::cupti {
 
 namespace {
 
-constexpr std::string_view without_values =
-    "kernels, graphs or scopes have no hardware metrics: CUPTI gave none for them";
+constexpr std::string_view scopes_without_values =
+    "scopes have no hardware metrics: CUPTI gave none for them";
+// Kernels are told apart by their order alone.
+constexpr std::string_view kernels_without_values =
+    "kernels or graphs have no hardware metrics: CUPTI gave fewer than were launched, and if it was not the "
+    "last that it left out, those behind have the values of others";
+constexpr std::string_view values_without_kernels =
+    "hardware metrics belong to no kernel: CUPTI counted more than were seen to be launched, so that values "
+    "may be those of others";
 
 constexpr std::string_view not_waited =
     "hardware metrics were read without waiting for the GPU, since a stream was being captured or the driver "
@@ -141,14 +148,18 @@ void MetricSession::read_device(MetricDevice& device, const std::vector<Launch>&
     const std::vector<RangeEvent> events =
         per_kernel_ ? name_kernels(counted, launches) : name_ranges(counted, pushed_, first_pushed_);
     device.missing += (per_kernel_ ? launches.size() : pushed_.size()) - events.size();
+    if (per_kernel_) device.surplus += counted.size() - events.size();
     device.events.insert(device.events.end(), events.begin(), events.end());
 }
 
 void MetricSession::tell(record::ThreadBuffer& thread, MetricDevice& device) {
     for (const RangeEvent& event : device.events) append(thread, device.index, device.host->metrics(), event);
+    const std::string_view without_values = per_kernel_ ? kernels_without_values : scopes_without_values;
     if (device.missing != 0) record::tell_note(thread, "metrics", without_values, uint32_t(device.missing));
+    if (device.surplus != 0)
+        record::tell_note(thread, "metrics", values_without_kernels, uint32_t(device.surplus));
     device.events.clear();
-    device.missing = 0;
+    device.missing = device.surplus = 0;
 }
 
 // Numbers instead of names, so that scopes of one name are counted one by one.

@@ -67,16 +67,16 @@ def _require_device_for_metrics(config: ProfilerConfig, activities: Iterable[Act
         if not getattr(config.experimental_config, option):
             continue
         _refuse(option, why_missing(), "kinetograph doctor says what is there")
-        if ActivityType.CUDA not in activities or config.state is ProfilerState.CPU:
+        if config.state is ProfilerState.CPU or config.state.times_scopes:
+            raise UsageError(
+                f"{option} come from CUPTI, which ProfilerState.{config.state.name} does without",
+                hint="use ProfilerState.KINETO",
+            )
+        if ActivityType.CUDA not in activities:
             raise UsageError(
                 f"{option} are those of a GPU, and this session does not record CUDA",
                 hint='activities=["cpu", "cuda"]',
             )
-    if config.experimental_config.pm_sampling_metrics and config.state.times_scopes:
-        raise UsageError(
-            f"pm_sampling_metrics come from CUPTI, which ProfilerState.{config.state.name} does without",
-            hint="use ProfilerState.KINETO",
-        )
 
 
 def require_cuda() -> None:

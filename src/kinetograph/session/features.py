@@ -95,12 +95,20 @@ def _cupti() -> Feature:
     named = os.environ.get(PATH_VARIABLE)
     if named and os.sep in named and not os.path.exists(named):
         return Feature("cupti", False, f"{named} does not exist", f"{PATH_VARIABLE} names it")
-    library = named or _cupti_of_a_session()
+    library = _cupti_in_use() or named or _cupti_of_a_session()
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
     reason = why_missing()
     detail = library if reason is None else f"{library}, but {reason}"
     return Feature("cupti", reason is None, detail + _stays_attached())
+
+
+def _cupti_in_use() -> str:
+    """That of the first session stays, whatever is named since; empty before it."""
+    from kinetograph import _native
+
+    path: str = _native.cuda_status()[2]
+    return path
 
 
 def _cupti_of_a_session() -> str | None:

@@ -90,11 +90,13 @@ def test_metrics_of_a_gpu_need_one(monkeypatch: pytest.MonkeyPatch, option: str)
     require_available(config, CPU | {ActivityType.CUDA})
 
 
-def test_samples_of_counters_need_cupti(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("option", ["profiler_metrics", "pm_sampling_metrics"])
+@pytest.mark.parametrize("state", [ProfilerState.CUDA, ProfilerState.CPU])
+def test_counters_need_cupti(monkeypatch: pytest.MonkeyPatch, option: str, state: ProfilerState) -> None:
     monkeypatch.setattr(availability, "why_missing", lambda: None)
-    wanted = ExperimentalConfig(pm_sampling_metrics=["dram__bytes_read.sum"])
-    config = ProfilerConfig(ProfilerState.CUDA, experimental_config=wanted)
-    with pytest.raises(UsageError, match=r"which ProfilerState\.CUDA does without"):
+    wanted = ExperimentalConfig(**{option: ["dram__bytes_read.sum"]})  # type: ignore[arg-type]
+    config = ProfilerConfig(state, experimental_config=wanted)
+    with pytest.raises(UsageError, match=rf"{option} come from CUPTI, which ProfilerState\.{state.name} does"):
         require_available(config, CPU | {ActivityType.CUDA})
 
 
