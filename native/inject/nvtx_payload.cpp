@@ -11,6 +11,7 @@
 #include "inject/names.h"
 #include "inject/nvtx_domains.h"
 #include "inject/nvtx_schemas.h"
+#include "inject/record_table.h"
 #include "inject/text.h"
 
 namespace kinetograph::inject {
@@ -21,6 +22,7 @@ constexpr int deepest = 16;              // schemas within schemas; one within i
 constexpr size_t most_elements = 1024;   // of an array; what follows is left out
 constexpr size_t most_values = 1 << 14;  // of all: arrays within arrays may have no end either
 constexpr std::string_view nothing = "null";
+constexpr const char* cut = "arrays in payloads of NVTX are here with their first 1,024 elements only";
 
 // Bytes that are there.
 struct Blob {
@@ -177,6 +179,7 @@ private:
         size_t length;
         if (one == 0 || !length_of(schema, entry, whole, blob, one, length)) return false;
         if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_BYTE && append_as_text(out, blob, length)) return true;
+        if (length > most_elements) recorder->note("partial", cut, 1);
         out += '[';
         for (size_t i = 0; i < std::min(length, most_elements); ++i) {
             if (i != 0) out += ',';

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "record/object_name.h"
@@ -122,13 +123,24 @@ private:
     uint8_t category_of(std::string_view domain) {
         if (domain.empty()) return uint8_t(Category::user_annotation);
         const uint8_t category = trace_.category_id(domain);
-        if (category >= record::category_count) return category;
-        return trace_.category_id("domain " + std::string(domain));
+        if (category >= record::category_count) return in_room(category, domain);
+        const std::string told_apart = "domain " + std::string(domain);
+        return in_room(trace_.category_id(told_apart), told_apart);
+    }
+
+    // Notes once that there is none left.
+    uint8_t in_room(uint8_t category, std::string_view wanted) {
+        if (trace_.categories[category] != wanted && !std::exchange(is_noted_, true))
+            trace_.notes.push_back({"partial",
+                                    "there are more domains of NVTX and ITT than a trace has room for as "
+                                    "categories; annotations of the others are in \"other\""});
+        return category;
     }
 
     const record::Recording& recording_;
     Trace& trace_;
     IdCache<Entry> cache_;
+    bool is_noted_ = false;
 };
 
 // Python stacks of scopes, as the argument they become; each stack once.

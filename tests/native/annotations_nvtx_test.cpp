@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -276,6 +277,35 @@ TEST(a_schema_within_itself_ends) {
     const nvtxPayloadData_t payload{1 << 24, sizeof data, &data};
     mark_with(domain, "endless", &payload, 1);
     CHECK(args(stop(session), "endless").find("null") != std::string::npos);
+}
+
+size_t notes_that_begin(const trace::Trace& trace, std::string_view text) {
+    return size_t(std::count_if(trace.notes.begin(), trace.notes.end(),
+                                [&](const trace::Note& note) { return note.text.starts_with(text); }));
+}
+
+TEST(an_array_that_is_cut_is_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("long");
+    const uint64_t schema = registered(
+        domain, {entry("all", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1025)},
+        1025, "Long");
+    const std::vector<uint8_t> data(1025, 7);
+    const nvtxPayloadData_t payload{schema, data.size(), data.data()};
+    const auto session = start();
+    mark_with(domain, "long", &payload, 1);
+    CHECK(notes_that_begin(stop(session), "1 arrays in payloads of NVTX") == 1);
+}
+
+TEST(domains_that_there_is_no_room_for_are_told_of_once) {
+    const auto session = start();
+    for (int i = 0; i < 300; ++i) {
+        const nvtxDomainHandle_t domain = nvtxDomainCreateA(("crowd " + std::to_string(i)).c_str());
+        const nvtxEventAttributes_t event = event_called("in a crowd");
+        nvtxDomainMarkEx(domain, &event);
+    }
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 300);
+    CHECK(notes_that_begin(trace, "there are more domains") == 1);
 }
 
 TEST(arrays_within_arrays_whose_sizes_lie_end) {
