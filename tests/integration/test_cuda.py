@@ -17,6 +17,7 @@ import pytest
 
 import kinetograph as kg
 from fake_cuda import Play
+from kinetograph.session.recover import recover_file
 
 PROGRAM = Path(__file__).parent / "programs" / "fake_cuda_program.py"
 
@@ -309,6 +310,22 @@ def test_of_a_program_that_ends_at_once_the_trace_has_the_device_and_says_what_i
     assert [note.kind for note in trace.notes if "may be missing" in note.text] == ["cuda"]
     assert trace.device_properties[0]["name"] == 'Fake "H200"'
     assert trace.metadata["cupti_version"] == 130001
+
+
+def test_a_ring_of_a_program_that_ends_at_once_has_the_device_and_says_what_it_lacks(
+    cuda_environment: dict[str, str], tmp_path: Path
+) -> None:
+    options = f"mode='ring', ring_bytes=4_000_000, crash_safe=True, directory={str(tmp_path)!r}"
+    ring = f"kg.profile(activities=['cpu', 'cuda'], recording=kg.RecordOptions({options}))"
+    lasts = "while kg._native.cuda_status()[4] < 200_000: cuda.launch()"
+    program = f"import kinetograph as kg\ncuda = Cuda().initialise()\n{ring}.start()\n{lasts}\nos._exit(3)"
+    done = subprocess.run([sys.executable, "-c", USES_CUDA + program], env=cuda_environment, check=False)
+    assert done.returncode == 3
+    (session,) = tmp_path.glob("*.kgsession")
+    trace = recover_file(session)
+    assert 0 < sum(event.category == "kernel" for event in trace.events) < 100_000
+    assert trace.device_properties[0]["name"] == 'Fake "H200"'
+    assert [note.kind for note in trace.notes if "may be missing" in note.text] == ["cuda"]
 
 
 def test_a_session_within_a_program_that_ends_at_once_does_not_hide_what_the_trace_lacks(

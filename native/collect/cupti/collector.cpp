@@ -83,6 +83,7 @@ private:
     void open();
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
     void tell_in_advance();
+    void tell_again();
     void describe(record::ThreadBuffer& thread);
     void tell_how_it_went(uint64_t use, bool waited);
     void tell_complete(uint64_t use);
@@ -146,7 +147,8 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
         std::lock_guard lock(mutex_);
         // First: there may be none to be had.
         if (!thread_)
-            thread_ = std::make_unique<DecoderThread>(buffers_, calls_, [this] { return follow_program(); });
+            thread_ = std::make_unique<DecoderThread>(
+                buffers_, calls_, [this] { return follow_program(); }, [this] { tell_again(); });
         use = next_use_++;
         uses_[use] = options;
         says_incomplete_ = false;
@@ -200,6 +202,12 @@ void CudaCollector::tell_in_advance() {
     says_incomplete_ = true;
     describe(*thread);
     cupti::tell_metadata(*thread, record::device_is_complete, "0");
+}
+
+void CudaCollector::tell_again() {
+    std::lock_guard lock(mutex_);
+    says_incomplete_ = false;
+    tell_in_advance();
 }
 
 void CudaCollector::describe(record::ThreadBuffer& thread) {

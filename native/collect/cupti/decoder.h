@@ -106,7 +106,10 @@ void tell_metadata(record::ThreadBuffer& thread, std::string_view key, std::stri
 // how many milliseconds again.
 class DecoderThread {
 public:
-    DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around);
+    // `tell_again` is called whenever the thread has written so much that a ring may have let go of what was
+    // told before.
+    DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around,
+                  std::function<void()> tell_again);
     void stop();  // after what is filled has been decoded
     // From any thread; nullptr while nothing is attached.
     void use(RecordDecoder* decoder) { decoder_.store(decoder, std::memory_order_release); }
@@ -117,10 +120,13 @@ private:
     void run();
     void decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread);
     void tell_what_waits(record::ThreadBuffer* thread);
+    void tell_what_may_be_gone(const record::ThreadBuffer* thread);
 
     Buffers& buffers_;
     CallLog& calls_;
     const std::function<int()> look_around_;
+    const std::function<void()> tell_again_;
+    uint64_t told_until_ = 0;  // extents of the thread; its own
     std::atomic<RecordDecoder*> decoder_{nullptr};
     std::atomic<bool> is_stopping_{false};
     std::mutex mutex_;

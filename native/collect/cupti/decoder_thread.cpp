@@ -21,10 +21,12 @@ int milliseconds_until(Clock::time_point then) {
 
 }  // namespace
 
-DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around)
+DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int()> look_around,
+                             std::function<void()> tell_again)
     : buffers_(buffers),
       calls_(calls),
       look_around_(std::move(look_around)),
+      tell_again_(std::move(tell_again)),
       thread_(base::start_quietly("kg-cupti", [this] { run(); })) {}
 
 void DecoderThread::run() {
@@ -38,6 +40,7 @@ void DecoderThread::run() {
         decode_calls(decoder, thread);
         // Also while buffers come without end, of a program that goes on.
         tell_what_waits(thread);
+        tell_what_may_be_gone(thread);
         if (filled) {
             if (thread && decoder && !decoder->decode(*thread, filled))
                 record::tell_note(*thread, "dropped", not_understood, 1);
@@ -69,6 +72,13 @@ void DecoderThread::tell_what_waits(record::ThreadBuffer* thread) {
         to_tell_ = nullptr;
     }
     told_.notify_all();
+}
+
+void DecoderThread::tell_what_may_be_gone(const record::ThreadBuffer* thread) {
+    constexpr uint64_t extents_between = 4;  // of 64 KiB
+    if (!thread || thread->next_order < told_until_) return;
+    told_until_ = thread->next_order + extents_between;
+    tell_again_();
 }
 
 void DecoderThread::tell(const std::function<void(record::ThreadBuffer&)>& tell) {
