@@ -41,6 +41,10 @@ void add_notes(const record::Recording& recording, const LeftOut& left_out, doub
               " events had fields or arguments that make no sense; these were left out", trace);
     add_count("brief", recording.brief_calls + left_out.brief,
               " calls were shorter than asked for and left out", trace);
+    add_count("partial", left_out.doubtful,
+              " calls into CUDA, or ranges of libraries, were made on threads whose asyncio tasks had scopes "
+              "open at the same time, and may be counted for the wrong task; a scope around them settles it",
+              trace);
     add_clock_notes(recording, trace);
     if (scope_cost_ns != 0) add_cost_note(scope_cost_ns, trace);
 }

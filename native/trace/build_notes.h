@@ -1,4 +1,4 @@
-// What a trace says of its recording: losses, doubts of the clock, its cost.
+// What a trace says of its recording: losses, doubts, its cost.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 namespace kinetograph::trace {
 
 struct LeftOut {
-    size_t damaged = 0;  // events that made no sense
-    size_t brief = 0;    // calls that were recorded for a session that wanted shorter ones
+    size_t damaged = 0;   // events that made no sense
+    size_t brief = 0;     // calls that were recorded for a session that wanted shorter ones
+    size_t doubtful = 0;  // not left out, but perhaps at the wrong task
 };
 
 // `scope_cost_ns` is 0 where nobody measured what an event costs.

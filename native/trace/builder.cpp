@@ -72,7 +72,7 @@ public:
         told_.finish();
         const double cost_ns =
             options_.scope_cost_ns != 0 ? options_.scope_cost_ns : recording_.scope_cost_ns;
-        add_notes(recording_, {damaged_ + rows_.damaged(), brief_}, cost_ns, trace_);
+        add_notes(recording_, {damaged_ + rows_.damaged(), brief_, doubtful_}, cost_ns, trace_);
         return std::move(trace_);
     }
 
@@ -292,6 +292,7 @@ private:
     }
 
     uint32_t track_of_other(int32_t tid, uint64_t tick) {
+        doubtful_ += running_lanes_.is_doubtful(tid, tick);
         if (const std::optional<uint32_t> running = running_lanes_.track(tid, tick)) return *running;
         const auto itself = std::find_if(recording_.threads.rbegin(), recording_.threads.rend(),
                                          [&](const ThreadRecording& thread) { return thread.tid == tid; });
@@ -323,6 +324,7 @@ private:
     std::unordered_map<int32_t, uint32_t> thread_tracks_;
     uint32_t thread_name_ = 0;
     bool needs_sort_ = false;
+    size_t doubtful_ = 0;
     std::unordered_set<int64_t> tids_;
     int64_t next_made_up_tid_ = first_made_up_tid;
     size_t damaged_ = 0, brief_ = 0;

@@ -19,6 +19,11 @@ public:
     }
     // The thread's own where none has a scope.
     uint16_t running() const { return by_last_run_.empty() ? 0 : by_last_run_.rbegin()->second; }
+    // Beside one that has shown that it runs.
+    bool waits(uint16_t lane) const {
+        const auto state = states_.find(lane);
+        return !by_last_run_.empty() && lane != running() && state != states_.end() && state->second.open > 0;
+    }
 
 private:
     struct State {
@@ -41,8 +46,12 @@ void RunningLanes::finish(int32_t tid, const std::function<uint32_t(uint16_t lan
     std::stable_sort(moments_.begin(), moments_.end(),
                      [](const Moment& a, const Moment& b) { return a.tick < b.tick; });
     std::vector<Turn>& turns = turns_[tid];
+    std::vector<Doubt>& doubts = doubts_[tid];
     OpenLanes lanes;
+    uint64_t last = 0;
     for (const Moment& moment : moments_) {
+        if (lanes.waits(moment.lane)) doubts.push_back({last, moment.tick});
+        last = moment.tick;
         lanes.see(moment.lane, moment.change);
         const uint32_t track = track_of(lanes.running());
         if (turns.empty() || turns.back().track != track) turns.push_back({moment.tick, track});
@@ -57,6 +66,15 @@ std::optional<uint32_t> RunningLanes::track(int32_t tid, uint64_t tick) const {
                                        [](uint64_t wanted, const Turn& turn) { return wanted < turn.tick; });
     if (next == thread->second.begin()) return {};
     return std::prev(next)->track;
+}
+
+bool RunningLanes::is_doubtful(int32_t tid, uint64_t tick) const {
+    const auto thread = doubts_.find(tid);
+    if (thread == doubts_.end()) return false;
+    const auto next =
+        std::upper_bound(thread->second.begin(), thread->second.end(), tick,
+                         [](uint64_t wanted, const Doubt& doubt) { return wanted < doubt.since; });
+    return next != thread->second.begin() && tick < std::prev(next)->until;
 }
 
 }  // namespace kinetograph::trace

@@ -2,7 +2,8 @@
 //
 // Tasks of asyncio take turns on their thread, and nobody records when they do. What shows is this: where a
 // scope begins or ends, its lane runs. It is taken to go on until another lane shows that it does, or until
-// it has no open scope; then it is the one that ran last among those that have.
+// it has no open scope; then it is the one that ran last among those that have. Where the next to show itself
+// is another one that had a scope open all the time, that may have gone on long before.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,8 @@ public:
 
     // Nothing for a thread that has one lane only, or had not begun.
     std::optional<uint32_t> track(int32_t tid, uint64_t tick) const;
+    // Whether another lane may have run by then.
+    bool is_doubtful(int32_t tid, uint64_t tick) const;
 
 private:
     struct Moment {
@@ -36,9 +39,14 @@ private:
         uint64_t tick;
         uint32_t track;
     };
+    struct Doubt {
+        uint64_t since, until;
+    };
 
     std::vector<Moment> moments_;
-    std::unordered_map<int32_t, std::vector<Turn>> turns_;  // by thread, in order
+    // By thread, in order.
+    std::unordered_map<int32_t, std::vector<Turn>> turns_;
+    std::unordered_map<int32_t, std::vector<Doubt>> doubts_;
 };
 
 }  // namespace kinetograph::trace

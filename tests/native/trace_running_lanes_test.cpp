@@ -48,6 +48,30 @@ TEST(a_scope_that_ends_shows_that_its_lane_runs) {
     CHECK(lanes.track(tid, 31) == thread_track + 2);
 }
 
+// lane 1  |====a=========|
+// lane 2     |====b====| |
+//             ^ may be a's already, since a shows up next, which was open all the time
+TEST(between_two_lanes_that_show_that_they_run_either_may_have_run) {
+    RunningLanes lanes;
+    lanes.see_scope(2, scope(13, 20));
+    lanes.see_scope(1, scope(10, 25));
+    lanes.see_instant(1, 17);
+    finish(lanes);
+    CHECK(!lanes.is_doubtful(tid, 11) && !lanes.is_doubtful(tid, 9));
+    CHECK(lanes.is_doubtful(tid, 13) && lanes.is_doubtful(tid, 16));
+    CHECK(lanes.is_doubtful(tid, 18) && !lanes.is_doubtful(tid, 22));
+    CHECK(!lanes.is_doubtful(tid + 1, 13));
+}
+
+TEST(a_scope_around_it_leaves_no_doubt) {
+    RunningLanes lanes;
+    lanes.see_scope(1, scope(20, 23));
+    lanes.see_scope(1, scope(10, 30));
+    lanes.see_scope(2, scope(13, 40));
+    finish(lanes);
+    CHECK(!lanes.is_doubtful(tid, 21));
+}
+
 TEST(so_does_an_instant_within_a_scope) {
     RunningLanes lanes;
     lanes.see_scope(1, scope(10, 30));
