@@ -13,11 +13,13 @@
 #include "bind/other_tools.h"
 #include "bind/python_calls.h"
 #include "bind/python_samples.h"
+#include "bind/python_thread.h"
 #include "bind/scope.h"
 #include "bind/session_files.h"
 #include "bind/sessions.h"
 #include "bind/trace.h"
 #include "kinetograph/record_abi.h"
+#include "record/thread_buffer.h"
 
 namespace nb = nanobind;
 
@@ -35,6 +37,7 @@ NB_MODULE(_native, module) {
         kinetograph::bind::add_scope_types(module.ptr()) != 0 ||
         kinetograph::bind::add_marks(module.ptr()) != 0)
         throw nb::python_error();
+    kinetograph::record::context_of_thread.store(&kinetograph::bind::context_of_this_thread);
     kinetograph::bind::bind_trace(module);
     kinetograph::bind::bind_merge(module);
     kinetograph::bind::bind_sessions(module);

@@ -35,6 +35,11 @@ void record_name(nb::handle text, auto&& record) {
 
 }  // namespace
 
+uintptr_t context_of_this_thread() {
+    const PyThreadState* state = PyGILState_GetThisThreadState();
+    return state ? reinterpret_cast<uintptr_t>(state->context) : 0;
+}
+
 void name_new_thread() {
     ask_quietly([] {
         // current_thread() would invent a Thread object for a thread Python did not start.

@@ -31,6 +31,9 @@ inline uintptr_t current_context() {
     return make_context(state);
 }
 
+// The same from native code, with or without the GIL: what the recorder asks for.
+uintptr_t context_of_this_thread();
+
 // Names a lane after the asyncio task that runs, if one does.
 void name_lane(uint16_t lane);
 

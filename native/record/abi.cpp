@@ -14,11 +14,20 @@ namespace kinetograph::record {
 
 namespace {
 
-// Native code runs inside whatever Python runs: its scopes lie on the lane of that task. One that has nothing
-// open may be over, as that of a context which a function ran in: then on the thread's own line.
+// One that has nothing open may be that of a context which is over, as when a function ran in a copy.
+void leave_empty_lane(ThreadBuffer& thread) {
+    const auto ask = context_of_thread.load(std::memory_order_relaxed);
+    const uintptr_t context = ask ? ask() : 0;
+    if (context == 0 || context == thread.lane->context) return;
+    Lane* lane = thread.lanes[lane_number_of(thread, context)].get();
+    // Not into the scopes of another one.
+    if (lane->context == context || lane->depth == 0) thread.lane = lane;
+}
+
+// Native code runs inside whatever Python runs: its scopes lie on the lane of that task.
 Lane& running_lane(ThreadBuffer& thread) {
     if (thread.lane->depth == 0 && thread.lane->number != 0) [[unlikely]]
-        thread.lane = thread.lanes.front().get();
+        leave_empty_lane(thread);
     return *thread.lane;
 }
 

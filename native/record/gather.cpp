@@ -18,6 +18,7 @@ Recording Recorder::gather_all(Session& session, const base::MeasuredAnchor& sto
     Recording recording;
     recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
     recording.window = {session.keep_from, stop.ticks};
+    recording.started_at = session.start.ticks;
     recording.pauses = session.pauses;
     recording.pid = getpid();
     recording.process_name = process_name_;

@@ -77,6 +77,8 @@ bool has_open(const Lane& lane, uint32_t name) {
 
 }  // namespace
 
+std::atomic<uintptr_t (*)()> context_of_thread{nullptr};
+
 Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) noexcept {
     if (has_open(*thread.lane, name)) return thread.lane;
     for (const auto& lane : thread.lanes)

@@ -125,6 +125,7 @@ struct Recording {
         std::swap(release, other.release);
         clock = other.clock;
         window = other.window;
+        started_at = other.started_at;
         std::swap(pauses, other.pauses);
         scope_cost_ns = other.scope_cost_ns;
         pid = other.pid;
@@ -145,6 +146,7 @@ struct Recording {
     std::vector<ThreadRecording> threads;
     base::ClockFit clock;
     Window window;
+    uint64_t started_at = 0;     // ticks; of a ring the window begins later
     std::vector<Window> pauses;  // of the session: nothing was kept in them
     double scope_cost_ns = 0;    // what one event cost there; 0: not known
     int64_t pid = 0;

@@ -370,6 +370,7 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
                                         newest(latest_sign, options.keep_ns, recording.clock));
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};
+    recording.started_at = header.start.ticks;
     recording.clock.extend_to(recording.window.end);
     if (recording.window.begin > header.start.ticks)
         add_ring_note(recording.notes,

@@ -158,6 +158,9 @@ KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t
                                       const char* payload = nullptr, size_t payload_bytes = 0,
                                       uint32_t stack = 0) noexcept;
 
+// The context that the calling thread is in, 0 where it is in none, from whoever knows: nullptr before that.
+KINETOGRAPH_API extern std::atomic<uintptr_t (*)()> context_of_thread;
+
 // Whether a session records the thread, and it knows everything about that.
 inline bool is_recording(const ThreadBuffer& thread) noexcept {
     return thread.control.load(std::memory_order_relaxed) == thread.seen_control &&

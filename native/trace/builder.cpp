@@ -48,7 +48,8 @@ public:
           device_rows_(recording, filter_, rows_),
           told_(recording, options, filter_, rows_, device_rows_,
                 [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
-          ranges_(filter_, rows_, [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
+          ranges_(recording.started_at, filter_, rows_,
+                  [this](int32_t tid, uint64_t tick) { return track_of_other(tid, tick); }),
           samples_(recording.window,
                    {options.wanted.samples, filter_.wants_category(uint8_t(Category::python_function))},
                    [this](uint32_t name) { return wants_on_stack(name); }) {}

@@ -7,17 +7,10 @@ namespace kinetograph::trace {
 using record::Record;
 using record::RecordKind;
 
-namespace {
-
-// Memory that the thread went on with holds those of earlier sessions, too, whose ends may be elsewhere.
-bool is_older_than_session(const record::ThreadRecording& thread, const Record& record) {
-    return thread.windows.empty() || record.start < thread.windows.front().begin;
-}
-
-}  // namespace
-
+// Memory that the thread went on with holds begins of earlier sessions, too, whose ends may be elsewhere.
 void Ranges::see(const record::ThreadRecording& thread, const Record& record) {
-    if (makes_sense(record.category, record.scope) && !is_older_than_session(thread, record))
+    const bool is_old = record.kind == RecordKind::range_begin && record.start < session_start_;
+    if (makes_sense(record.category, record.scope) && !is_old)
         halves_by_id_[record.end].push_back({&thread, &record});
 }
 

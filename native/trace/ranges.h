@@ -21,8 +21,8 @@ public:
     // The row of a thread at that tick.
     using TrackOf = std::function<uint32_t(int32_t tid, uint64_t tick)>;
 
-    Ranges(const EventFilter& filter, RowWriter& rows, TrackOf track_of)
-        : filter_(filter), rows_(rows), track_of_(std::move(track_of)) {}
+    Ranges(uint64_t session_start, const EventFilter& filter, RowWriter& rows, TrackOf track_of)
+        : session_start_(session_start), filter_(filter), rows_(rows), track_of_(std::move(track_of)) {}
 
     void see(const record::ThreadRecording& thread, const record::Record& record);
     // Once all halves were seen. They lie on the thread that began them.
@@ -39,6 +39,7 @@ private:
     void join(std::vector<Half>& halves);
     void write(const Half& begin, const Half* end, record::RecordKind kind, uint64_t end_tick);
 
+    const uint64_t session_start_;
     const EventFilter& filter_;
     RowWriter& rows_;
     TrackOf track_of_;

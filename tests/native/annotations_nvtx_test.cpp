@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -458,6 +459,20 @@ TEST(ranges_of_an_earlier_session_are_not_in_the_next_wherever_they_ended) {
     const auto next = start();
     std::thread([] { nvtxRangeEnd(nvtxRangeStartA("the first of its thread")); }).join();
     CHECK(stop(next).size() == 1);
+}
+
+TEST(a_range_that_began_before_the_window_of_a_ring_is_cut_to_it) {
+    using namespace std::chrono;
+    record::SessionOptions options;
+    options.all_threads = true;
+    options.ring_ns = 1'000'000;
+    const auto session = record::Recorder::instance().start(options);
+    const nvtxRangeId_t range = nvtxRangeStartA("longer than the ring");
+    const auto begun = steady_clock::now();
+    while (steady_clock::now() - begun < milliseconds(3)) std::this_thread::yield();
+    nvtxRangeEnd(range);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && trace.duration_ns[0] <= options.ring_ns);
 }
 
 TEST(ranges_that_are_never_popped_are_counted_and_do_not_grow_for_ever) {

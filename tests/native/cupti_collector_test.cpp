@@ -280,6 +280,20 @@ TEST(the_end_of_a_capture_that_began_earlier_is_not_that_of_another) {
     CHECK(cuda().number("fake_is_subscribed") == 0);
 }
 
+TEST(streams_of_threads_are_captured_one_by_one) {
+    CudaSession session;
+    begin_capture(uintptr_t(CU_STREAM_PER_THREAD));
+    std::thread([] {
+        begin_capture(0);
+        end_capture(uintptr_t(CU_STREAM_PER_THREAD));
+    }).join();
+    cuda().call<decltype(fake_set_capturing)>("fake_set_capturing", 1);
+    CHECK(has_note(session.stop(), "being captured"));
+    CHECK(cuda().number("fake_capture_is_broken") == 0);
+    end_capture(0);
+    CHECK(cuda().number("fake_is_subscribed") == 0);
+}
+
 TEST(a_stream_that_is_destroyed_is_no_longer_captured) {
     CudaSession session;
     begin_capture();

@@ -36,11 +36,12 @@ bool has_succeeded(const CUpti_CallbackData& call) {
 }
 
 // The first parameter of all of them. Of those that may be captured only that of the thread itself can be
-// said by 0.
+// said by 0; it has one name in all threads, and another here in each.
 CUstream stream_of(const CUpti_CallbackData& call) {
+    static thread_local char of_thread;
     const CUstream stream =
         call.functionParams ? *static_cast<const CUstream*>(call.functionParams) : nullptr;
-    return stream ? stream : CU_STREAM_PER_THREAD;
+    return stream && stream != CU_STREAM_PER_THREAD ? stream : reinterpret_cast<CUstream>(&of_thread);
 }
 
 }  // namespace

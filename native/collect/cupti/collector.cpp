@@ -31,6 +31,7 @@ using cupti::SamplingSession;
 
 constexpr int waiting_ms = 5;  // between two looks whether the program has initialised CUDA
 constexpr int attached_ms = 1000;
+constexpr int untold_ms = 50;  // until a session that survives a crash has been told what it needs
 
 constexpr std::string_view taken_over =
     "another tool took CUPTI over while this session ran; what the GPU did since then, "
@@ -188,6 +189,10 @@ int CudaCollector::follow_program() {
         std::lock_guard lock(mutex_);
         next_ms = look_around_locked();
         tell_in_advance();
+        // The session that wants it told may be about to begin.
+        if (state_ == CudaState::attached && is_crash_safe() && !says_incomplete_ &&
+            decoder_->records() != complete_at_)
+            next_ms = untold_ms;
     }
     const auto tell = late_refusal.load(std::memory_order_acquire);
     if (tell && was_waiting && status().state == CudaState::refused) tell();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import gc
@@ -349,6 +350,31 @@ def test_operators_behind_a_context_that_is_over_lie_in_the_scope_around_them() 
     assert events["aten::zeros"].parent == events["inner"]
 
 
+def test_a_range_of_a_task_without_a_scope_does_not_lie_in_that_of_another() -> None:
+    async def serve(done: asyncio.Event) -> None:
+        with kg.scope("serve"):
+            await done.wait()
+
+    async def handle() -> None:
+        with kg.scope("parse"):
+            await asyncio.sleep(0)
+        with torch.profiler.record_function("model"), kg.scope("layer"):
+            torch.zeros(1)
+
+    async def main() -> None:
+        done = asyncio.Event()
+        server = asyncio.create_task(serve(done))
+        await asyncio.sleep(0)
+        await asyncio.create_task(handle())
+        done.set()
+        await server
+
+    with kg.profile() as profile:
+        asyncio.run(main())
+    parents = {event.name: event.parent and event.parent.name for event in profile.events()}
+    assert (parents["model"], parents["layer"], parents["aten::zeros"]) == (None, "model", "layer")
+
+
 def in_a_thread(function: Callable[..., object], *args: object) -> None:
     thread = threading.Thread(target=function, args=args)
     thread.start()
@@ -361,14 +387,12 @@ def test_a_range_that_a_future_ends_in_another_thread_ends_then() -> None:
         with torch.profiler.record_function("until the future") as span:
             span._call_end_callbacks_on_future(future)
         in_a_thread(future.set_result, torch.ones(1))
-        with kg.scope("behind it"):
-            torch.zeros(1)
+        torch.zeros(1)
     events = {event.name: event for event in profile.events()}
-    span, behind = events["until the future"], events["behind it"]
+    span, behind = events["until the future"], events["aten::zeros"]
     assert span.finished
     assert span.end_ns <= behind.start_ns
-    assert span.thread_id == behind.thread_id
-    assert (span.parent, behind.parent, events["aten::zeros"].parent) == (None, None, behind)
+    assert (span.parent, behind.parent) == (None, None)
 
 
 def test_a_range_that_ends_in_another_thread_ends_with_the_session_at_the_latest() -> None:
@@ -378,6 +402,29 @@ def test_a_range_that_ends_in_another_thread_ends_with_the_session_at_the_latest
         in_a_thread(span.__exit__, None, None, None)
     crossing = next(event for event in profile.events() if event.name == "crossing")
     assert crossing.finished
+
+
+def test_a_range_that_ends_in_another_thread_before_its_own_is_over_ends_then() -> None:
+    def begin_it(begun: threading.Event, ended: threading.Event) -> None:
+        span = torch.profiler.record_function("crossing")
+        span.__enter__()
+        spans.append(span)
+        begun.set()
+        ended.wait()
+
+    spans: list[Any] = []
+    begun, ended = threading.Event(), threading.Event()
+    with kg.profile() as profile:
+        thread = threading.Thread(target=begin_it, args=(begun, ended))
+        thread.start()
+        begun.wait()
+        spans.pop().__exit__(None, None, None)
+        kg.mark("ended")
+        ended.set()
+        thread.join()
+    events = {event.name: event for event in profile.events()}
+    assert events["crossing"].finished
+    assert events["crossing"].end_ns <= events["ended"].start_ns
 
 
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["in its session", "behind it"])

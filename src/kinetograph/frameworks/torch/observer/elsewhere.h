@@ -44,8 +44,10 @@ public:
         ended_.push_back(ended);
         has_any_.store(true, std::memory_order_release);
     }
+    // None while another is being told; and where a fork has left the lock as it was, for ever.
     std::vector<EndedElsewhere> take() {
-        const std::lock_guard lock(mutex_);
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return {};
         has_any_.store(false, std::memory_order_relaxed);
         return std::exchange(ended_, {});
     }

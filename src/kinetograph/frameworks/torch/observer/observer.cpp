@@ -114,8 +114,22 @@ struct Thread {
 // run an operator after that.
 constinit thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
+void settle(Thread& thread);
+
+// The last chance to record what others have ended: before the recorder takes leave of the thread, which is
+// when keys are destroyed.
+struct SettlesAtExit {
+    ~SettlesAtExit() {
+        try {
+            if (current_thread) settle(*current_thread);
+        } catch (...) {
+        }
+    }
+};
+
 // Where there is no key to be had, what a thread keeps stays when it ends.
 void free_at_exit(Thread* thread) {
+    static thread_local const SettlesAtExit settles;
     static pthread_key_t key{};
     static const bool has_key = pthread_key_create(&key, [](void* ended) {
                                     current_thread = nullptr;
