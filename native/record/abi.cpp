@@ -15,7 +15,7 @@ namespace kinetograph::record {
 namespace {
 
 // One that has nothing open may be that of a context which is over, as when a function ran in a copy.
-void leave_empty_lane(ThreadBuffer& thread) {
+[[gnu::noinline, gnu::cold]] void leave_empty_lane(ThreadBuffer& thread) {
     const auto ask = context_of_thread.load(std::memory_order_relaxed);
     const uintptr_t context = ask ? ask() : 0;
     if (context == 0 || context == thread.lane->context) return;

@@ -37,12 +37,13 @@ struct EndedElsewhere {
 
 class Elsewhere {
 public:
-    bool has_any() const { return has_any_.load(std::memory_order_acquire); }
+    // A load in order would wait for what the recorder has just written; the lock orders what is taken.
+    bool has_any() const { return has_any_.load(std::memory_order_relaxed); }
     // By other threads.
     void add(const EndedElsewhere& ended) {
         const std::lock_guard lock(mutex_);
         ended_.push_back(ended);
-        has_any_.store(true, std::memory_order_release);
+        has_any_.store(true, std::memory_order_relaxed);
     }
     // None while another is being told; and where a fork has left the lock as it was, for ever.
     std::vector<EndedElsewhere> take() {

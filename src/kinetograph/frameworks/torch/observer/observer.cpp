@@ -257,13 +257,16 @@ void end(Thread& thread, OpenOperator& open, const Ending& ending, uint64_t at =
         recorder->end_operator_at(open.begun, &told, ending.number, at);
 }
 
-// What other threads have ended meanwhile.
-void settle(Thread& thread) {
-    if (!thread.elsewhere->has_any()) [[likely]]
-        return;
+[[gnu::noinline, gnu::cold]] void record_ends(Thread& thread) {
     for (const EndedElsewhere& ended : thread.elsewhere->take())
         if (OpenOperator* open = thread.open.find(*ended.function, ended.registration))
             end(thread, *open, ended.ending, ended.at);
+}
+
+// What other threads have ended meanwhile.
+void settle(Thread& thread) {
+    if (thread.elsewhere->has_any()) [[unlikely]]
+        record_ends(thread);
 }
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function, int registration) {
