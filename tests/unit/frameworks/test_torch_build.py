@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,12 @@ def test_whoever_waits_for_another_process_says_so(
     fcntl.flock(lock, fcntl.LOCK_EX)
     waiting = threading.Thread(target=build.built_library, args=(torch,))
     waiting.start()
-    said = ""
-    while "waiting for another process, which builds the observer" not in said:
+    said, deadline = "", time.monotonic() + 60
+    while "waiting for another process" not in said and time.monotonic() < deadline:
         said += capfd.readouterr().err
     lock.close()
     waiting.join()
+    assert "waiting for another process, which builds the observer for torch" in said
     assert (tmp_path / "calls").read_text() == "once\n"
 
 
