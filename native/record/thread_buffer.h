@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ordered_stores.h"
 #include "base/visibility.h"
 #include "record/event.h"
 #include "record/extent.h"
@@ -57,8 +58,8 @@ struct Lane {
         constexpr uint64_t change = uint64_t(1) << 32;
         depth += uint32_t(more);
         std::atomic<uint64_t>& state = extent.header->state;
-        state.store(state.load(std::memory_order_relaxed) + change + uint64_t(int64_t(more)),
-                    std::memory_order_release);
+        base::order_stores();
+        state.store(state.load(std::memory_order_relaxed) + change + uint64_t(int64_t(more)), base::in_order);
     }
     void publish(uint32_t new_depth) noexcept { publish_more(int32_t(new_depth - depth)); }
 };
@@ -192,7 +193,8 @@ inline Record* room_for(ThreadBuffer& thread, uint32_t units) noexcept {
 
 inline void publish(ThreadBuffer& thread, uint32_t units) noexcept {
     std::atomic<uint64_t>& state = thread.extent.header->state;
-    state.store(state.load(std::memory_order_relaxed) + units, std::memory_order_release);
+    base::order_stores();
+    state.store(state.load(std::memory_order_relaxed) + units, base::in_order);
 }
 
 // An event with payload bytes in continuation records behind it.
@@ -233,10 +235,10 @@ KINETOGRAPH_API uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t co
 // On a lane that has room for it.
 inline void open_scope(Lane& lane, uint32_t name, uint32_t meta, uint64_t start) noexcept {
     OpenScope& scope = lane.entries[lane.depth];
-    // A reader that still has the depth before the last end must not see this entry change: so each store is
-    // a release, which costs nothing on x86 and on ARM less than one fence.
-    scope.name_and_meta.store(OpenScope::pack(name, meta), std::memory_order_release);
-    scope.start.store(start, std::memory_order_release);
+    // A reader that still has the depth before the last end must not see this entry change.
+    base::order_stores();
+    scope.name_and_meta.store(OpenScope::pack(name, meta), base::in_order);
+    scope.start.store(start, base::in_order);
     lane.publish_more(1);
 }
 
@@ -302,7 +304,8 @@ inline void append_finished_in_room(ThreadBuffer& thread, const Lane& lane, cons
     Record* room = extent->records() + used;
     fetch_ahead_of(room);
     write_finished(room, lane, scope, now, line);
-    extent->state.store(used + 1, std::memory_order_release);
+    base::order_stores();
+    extent->state.store(used + 1, base::in_order);
 }
 
 inline void append_finished(ThreadBuffer& thread, const Lane& lane, const OpenScope& scope, uint64_t now,
@@ -358,9 +361,11 @@ KINETOGRAPH_API void end_operator_out_of_order(ThreadBuffer& thread, uint64_t be
                                                const Operator& told, const char* inputs,
                                                size_t inputs_bytes) noexcept;
 
-// Ends what begin_known_scope began. One that is no longer open is that of a session which is over.
-inline void end_known_scope(ThreadBuffer& thread, uint64_t begun, uint64_t now, const Operator& told,
-                            const char* inputs, size_t inputs_bytes) noexcept {
+// Ends what begin_known_scope began. One that is no longer open is that of a session which is over. Where
+// little is told, a compiler that sees both can leave out most of this.
+[[gnu::always_inline]] inline void end_known_scope(ThreadBuffer& thread, uint64_t begun, uint64_t now,
+                                                   const Operator& told, const char* inputs,
+                                                   size_t inputs_bytes) noexcept {
     Lane& lane = *thread.lane;
     ExtentHeader* extent = thread.extent.header;
     const uint32_t used = extent->used(std::memory_order_relaxed);
@@ -381,7 +386,8 @@ inline void end_known_scope(ThreadBuffer& thread, uint64_t begun, uint64_t now, 
         std::memcpy(room + 1, &told, sizeof told);
         units = 2;
     }
-    extent->state.store(used + units, std::memory_order_release);
+    base::order_stores();
+    extent->state.store(used + units, base::in_order);
     lane.publish_more(-1);
     if (lane.depth == 0) offer_lane(thread, lane);
 }
