@@ -77,22 +77,22 @@ uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope) noexcept
                   : 0;
 }
 
-void end_operator_at(uint64_t begun, const kinetograph_operator* told, uint64_t number,
-                     uint64_t now) noexcept {
+void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noexcept {
+    const uint64_t now = base::ticks();
+    ThreadBuffer* thread = begun ? listening_thread() : nullptr;
+    if (!thread) return;
+    end_known_scope(*thread, begun, now, {.sequence = sequence, .forward_thread = forward_thread}, nullptr,
+                    0);
+}
+
+void end_operator_with(uint64_t begun, const kinetograph_operator* told, uint64_t end_ticks) noexcept {
+    const uint64_t now = end_ticks != 0 ? end_ticks : base::ticks();
     ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
     if (!thread) return;
     const Operator known{told->sequence, told->flops,   told->forward_thread,
-                         told->inputs,   told->members, uint32_t(number)};
+                         told->inputs,   told->members, uint32_t(told->number)};
     end_known_scope(*thread, begun, now, known, told->inputs_text,
                     told->inputs_text ? told->inputs_bytes : 0);
-}
-
-void end_numbered_operator(uint64_t begun, const kinetograph_operator* told, uint64_t number) noexcept {
-    end_operator_at(begun, told, number, base::ticks());
-}
-
-void end_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
-    end_numbered_operator(begun, told, 0);
 }
 
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
@@ -281,9 +281,8 @@ const kinetograph_record_table& table() {
         process_ends,
         begin_operator,
         end_operator,
-        end_numbered_operator,
+        end_operator_with,
         name_thread_by_id,
-        end_operator_at,
     };
     return functions;
 }

@@ -36,7 +36,7 @@ kinetograph_operator nothing_told() {
 }
 
 void end(uint64_t begun, kinetograph_operator told = nothing_told()) {
-    table().end_operator(begun, &told);
+    table().end_operator_with(begun, &told, 0);
 }
 
 trace::Trace trace_of(record::SessionId session, trace::Wanted wanted = {}) {
@@ -65,7 +65,8 @@ TEST(an_operator_has_its_number_and_shares_the_text_of_its_inputs) {
                           .inputs = inputs,
                           .members = members,
                           .inputs_bytes = 0,
-                          .inputs_text = nullptr});
+                          .inputs_text = nullptr,
+                          .number = 0});
     end(begin("plain"));
     const trace::Trace trace = trace_of(session);
     const size_t first = row(trace, "first"), second = row(trace, "second"), plain = row(trace, "plain");
@@ -74,6 +75,22 @@ TEST(an_operator_has_its_number_and_shares_the_text_of_its_inputs) {
     CHECK(trace.args[first].offset == trace.args[second].offset);
     CHECK(trace.sequence[first] == 5 && trace.sequence[plain] == -1);
     CHECK(trace.args_of(plain).empty());
+}
+
+TEST(one_that_has_little_to_tell_may_say_it_without_a_struct) {
+    const auto session = Recorder::instance().start({});
+    table().end_operator(begin("without gradient"), -1, 0);
+    table().end_operator(begin("forward"), 5, 0);
+    table().end_operator(begin("backward"), 5, 2);
+    table().end_operator(0, 5, 0);
+    const trace::Trace trace = trace_of(session);
+    CHECK(trace.size() == 3);
+    CHECK(trace.sequence[row(trace, "without gradient")] == -1);
+    CHECK(trace.args_of(row(trace, "without gradient")).empty());
+    CHECK(trace.sequence[row(trace, "forward")] == 5);
+    CHECK(trace.args_of(row(trace, "forward")) == "\"Fwd thread id\":0");
+    CHECK(trace.sequence[row(trace, "backward")] == 5);
+    CHECK(trace.args_of(row(trace, "backward")) == "\"Fwd thread id\":2");
 }
 
 TEST(a_number_alone_may_be_larger_than_its_place_in_the_record) {
@@ -95,10 +112,12 @@ TEST(a_number_alone_may_be_larger_than_its_place_in_the_record) {
 TEST(what_the_framework_calls_one_is_kept_beside_all_else) {
     const auto session = Recorder::instance().start({});
     kinetograph_operator told = nothing_told();
-    table().end_numbered_operator(begin("numbered"), &told, 7);
+    told.number = 7;
+    end(begin("numbered"), told);
     told.sequence = 3;
-    table().end_numbered_operator(begin("both"), &told, 8);
-    end(begin("plain"), told);
+    told.number = 8;
+    end(begin("both"), told);
+    table().end_operator(begin("plain"), 3, 0);
     const trace::Trace trace = trace_of(session);
     CHECK(trace.record_function[row(trace, "numbered")] == 7);
     CHECK(trace.sequence[row(trace, "numbered")] == -1);
@@ -110,12 +129,13 @@ TEST(what_the_framework_calls_one_is_kept_beside_all_else) {
 
 TEST(one_that_ended_earlier_has_the_time_of_that) {
     const auto session = Recorder::instance().start({});
-    const kinetograph_operator told = nothing_told();
+    kinetograph_operator told = nothing_told();
     const uint64_t outer = begin("outer");
     const uint64_t ended = table().ticks();
     const uint64_t inner = begin("behind it");
-    table().end_operator_at(outer, &told, 7, ended);
-    end(inner, told);
+    told.number = 7;
+    table().end_operator_with(outer, &told, ended);
+    end(inner);
     const trace::Trace trace = trace_of(session);
     CHECK(trace.end_ns(row(trace, "outer")) <= trace.start_ns[row(trace, "behind it")]);
     CHECK(trace.record_function[row(trace, "outer")] == 7);

@@ -62,6 +62,7 @@ typedef struct kinetograph_operator {
     uint32_t members;
     uint32_t inputs_bytes;
     const char* inputs_text; /* in place of `inputs`, where it is not likely to come again; copied */
+    uint64_t number;         /* the framework's of this call, by which others may name it; 0: none */
 } kinetograph_operator;
 
 typedef struct kinetograph_session_options {
@@ -125,18 +126,14 @@ typedef struct kinetograph_record_table {
     /* Operators of a framework, which come by the million and are ended by the thread that began them. What
      * begin returns names this one until its end, so that the end of one that nobody follows any more (the
      * session it began in is over) is told from the end of another; 0: nobody follows it, and there is
-     * nothing to end. */
+     * nothing to end. end_operator is for most of them, of which kinetograph_operator would tell no more than
+     * this. One that another thread knows to have ended earlier has its end_ticks, others 0. */
     uint64_t (*begin_operator)(uint32_t name, uint8_t category, uint8_t scope);
-    void (*end_operator)(uint64_t begun, const kinetograph_operator* told);
-    /* The same for one that the framework has numbered, from 1 on: what else tells of it names it by that. */
-    void (*end_numbered_operator)(uint64_t begun, const kinetograph_operator* told, uint64_t number);
+    void (*end_operator)(uint64_t begun, int64_t sequence, uint32_t forward_thread);
+    void (*end_operator_with)(uint64_t begun, const kinetograph_operator* told, uint64_t end_ticks);
     /* As name_thread(), for any thread of this process, by its number in the kernel. It may have recorded
      * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
-    /* As end_numbered_operator(), for one of this thread that ended earlier, as another thread knows:
-     * `number` is 0 for one that has none. */
-    void (*end_operator_at)(uint64_t begun, const kinetograph_operator* told, uint64_t number,
-                            uint64_t end_ticks);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(

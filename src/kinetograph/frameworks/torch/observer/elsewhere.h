@@ -54,9 +54,9 @@ public:
     }
 
 private:
+    std::atomic<bool> has_any_{false};
     std::mutex mutex_;
     std::vector<EndedElsewhere> ended_;
-    std::atomic<bool> has_any_{false};
 };
 
 // Goes with an operator that may end elsewhere, to whoever ends it.

@@ -14,27 +14,30 @@
 namespace kinetograph::torch_observer {
 
 // Both halves of the product: a change in any bit of either may change all of them.
-inline uint64_t mixed(uint64_t hash, uint64_t word) {
+inline uint64_t mixed(uint64_t a, uint64_t b) {
     __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide(hash ^ word) * 0x9E3779B97F4A7C15;
+    const Wide product = Wide(a) * b;
     return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
-// The length first, or those of two lengths could have the same hash. Then eight bytes at a time, of which
-// the last may overlap those before them: names have thirty characters or so.
+inline uint64_t word_at(const char* text, size_t bytes = sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, text, bytes);
+    return word;
+}
+
+// Sixteen bytes at a time, of which the last may overlap those before them: names have thirty characters or
+// so. No block waits for the one before it; that each has a factor of its own tells their order, and the
+// length tells apart what overlaps.
 inline uint64_t hash_of(std::string_view text) {
-    uint64_t hash = mixed(text.size(), 0), word = 0;
-    if (text.size() < sizeof word) {
-        std::memcpy(&word, text.data(), text.size());
-        return mixed(hash, word);
-    }
-    const char* last = text.data() + text.size() - sizeof word;
-    for (const char* at = text.data(); at < last; at += sizeof word) {
-        std::memcpy(&word, at, sizeof word);
-        hash = mixed(hash, word);
-    }
-    std::memcpy(&word, last, sizeof word);
-    return mixed(hash, word);
+    constexpr uint64_t factor = 0x9E3779B97F4A7C15, other = 0xD1B54A32D192ED03;
+    const size_t size = text.size();
+    uint64_t hash = size * factor, step = factor;
+    if (size < 8) return mixed(hash ^ word_at(text.data(), size), other);
+    const char* last = text.data() + size - 8;
+    for (const char* at = text.data(); at < last; at += 16, step += factor)
+        hash += mixed(word_at(at) ^ step, word_at(std::min(at + 8, last)) ^ other);
+    return mixed(hash ^ word_at(last), other);
 }
 
 struct Name {
@@ -48,7 +51,7 @@ struct Name {
 // which what the program does between two operators needs as well.
 class Names {
 public:
-    Name find(const at::RecordFunction& function) {
+    [[gnu::always_inline]] Name find(const at::RecordFunction& function) {
         const std::string_view text = function.name();
         if (text.size() > longest) [[unlikely]]
             return interned(function, text);
@@ -57,7 +60,7 @@ public:
         for (const Entry& entry : line)
             if (entry.hash == hash && is_known(entry.name.id)) [[likely]]
                 return entry.name;
-        return keep(line, {hash, interned(function, text)});
+        return keep(line, hash, function, text);
     }
 
 private:
@@ -70,17 +73,19 @@ private:
     };
     struct alignas(64) Line : std::array<Entry, 4> {};
 
-    static Name interned(const at::RecordFunction& function, std::string_view text) {
+    [[gnu::noinline]] static Name interned(const at::RecordFunction& function, std::string_view text) {
         return {recorder->intern_text(text.data(), text.size()),
                 text.starts_with("autograd::engine::evaluate_function"),
                 function.operator_name().has_value()};
     }
 
     // In the place of that which was kept first.
-    static Name keep(Line& line, Entry entry) {
+    [[gnu::noinline]] static Name keep(Line& line, uint64_t hash, const at::RecordFunction& function,
+                                       std::string_view text) {
+        const Name name = interned(function, text);
         std::move_backward(line.begin(), line.end() - 1, line.end());
-        line.front() = entry;
-        return entry.name;
+        line.front() = {hash, name};
+        return name;
     }
 
     std::array<Line, 256> lines_{};

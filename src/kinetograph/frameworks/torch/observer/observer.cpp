@@ -57,6 +57,10 @@ struct OpenOperator {
     int64_t sequence = -1;
     uint32_t forward_thread = 0;
     Details details;  // where it has them, else those of an earlier one
+
+    bool is(const at::RecordFunction& other, int its_registration) const {
+        return function == &other && registration == its_registration;
+    }
 };
 
 // Ends may be out of order, or never come: an operator may be let go of in another thread.
@@ -64,7 +68,8 @@ class OpenOperators {
 public:
     OpenOperator& push(const at::RecordFunction& function, int registration) {
         if (depth_ == most) depth_ = 0;
-        if (depth_ == entries_.size()) entries_.emplace_back();
+        if (depth_ == entries_.size()) [[unlikely]]
+            add_room();
         OpenOperator& entry = entries_[depth_++];
         entry.function = &function;
         entry.registration = registration;
@@ -89,25 +94,36 @@ public:
 
     // Moves it to the top; nullptr where its begin was not seen.
     OpenOperator* find(const at::RecordFunction& function, int registration) {
+        OpenOperator* innermost = top();
+        if (innermost && innermost->is(function, registration)) [[likely]]
+            return innermost;
+        return find_below(function, registration);
+    }
+
+private:
+    [[gnu::noinline]] OpenOperator* find_below(const at::RecordFunction& function, int registration) {
         for (size_t i = depth_; i-- > 0;) {
-            if (entries_[i].function != &function || entries_[i].registration != registration) continue;
+            if (!entries_[i].is(function, registration)) continue;
             for (; i + 1 < depth_; ++i) std::swap(entries_[i], entries_[i + 1]);
             return &entries_[i];
         }
         return nullptr;
     }
 
-private:
+    [[gnu::noinline]] void add_room() { entries_.emplace_back(); }
+
     static constexpr size_t most = 1 << 16;
     std::vector<OpenOperator> entries_{64};
     size_t depth_ = 0;
 };
 
+// First what every operator needs. It stays for as long as others may end what began in it.
 struct Thread {
-    Names names;
+    Elsewhere elsewhere;
     OpenOperators open;
     std::unique_ptr<Inputs> inputs;  // once a session asks for them
-    std::shared_ptr<Elsewhere> elsewhere = std::make_shared<Elsewhere>();
+    Names names;
+    std::shared_ptr<Thread> self;
 };
 
 // One word of static TLS; what it points to is let go of when the thread ends, and made again should torch
@@ -133,16 +149,21 @@ void free_at_exit(Thread* thread) {
     static pthread_key_t key{};
     static const bool has_key = pthread_key_create(&key, [](void* ended) {
                                     current_thread = nullptr;
-                                    delete static_cast<Thread*>(ended);
+                                    static_cast<Thread*>(ended)->self.reset();
                                 }) == 0;
     if (has_key) pthread_setspecific(key, thread);
 }
 
+[[gnu::noinline, gnu::cold]] void begin_thread() {
+    const auto thread = std::make_shared<Thread>();
+    thread->self = thread;
+    current_thread = thread.get();
+    free_at_exit(current_thread);
+}
+
 Thread& this_thread() {
-    if (!current_thread) [[unlikely]] {
-        current_thread = new Thread;
-        free_at_exit(current_thread);
-    }
+    if (!current_thread) [[unlikely]]
+        begin_thread();
     return *current_thread;
 }
 
@@ -191,8 +212,8 @@ bool is_counted(const OpenOperator& open) {
 
 // What a strange tensor throws costs no more than what would have been told of it. Operators that it runs in
 // here would move `open`, and spoil the key that is being made.
-void describe(Thread& thread, const at::RecordFunction& function, Name name, uint32_t wanted,
-              OpenOperator& open) noexcept {
+[[gnu::noinline]] void describe(Thread& thread, const at::RecordFunction& function, Name name,
+                                uint32_t wanted, OpenOperator& open) noexcept {
     const Telling telling;
     Details& details = open.details;
     details.clear();
@@ -240,36 +261,46 @@ void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_o
     told.inputs_text = details.text.empty() ? nullptr : details.text.data();
 }
 
+[[gnu::noinline]] void end_with_details(Thread& thread, const OpenOperator& open, uint64_t number,
+                                        uint64_t at) {
+    kinetograph_operator told{
+        .sequence = open.sequence, .forward_thread = open.forward_thread, .number = number};
+    if (open.has_details) add_details(thread.open, open, told);
+    recorder->end_operator_with(open.begun, &told, at);
+}
+
 // Of the one on top. Told of later, it has ended at `at`.
-void end(Thread& thread, OpenOperator& open, const Ending& ending, uint64_t at = 0) {
+[[gnu::always_inline]] inline void end(Thread& thread, OpenOperator& open, const Ending& ending,
+                                       uint64_t at = 0) {
     thread.open.pop();
     if (ending.sequence >= 0) {
         open.sequence = ending.sequence;
         open.forward_thread = uint32_t(ending.forward_thread);
     }
     if (ending.scope == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), open);
-    kinetograph_operator told{.sequence = open.sequence, .forward_thread = open.forward_thread};
-    if (open.has_details) [[unlikely]]
-        add_details(thread.open, open, told);
-    if (at == 0) [[likely]]
-        recorder->end_numbered_operator(open.begun, &told, ending.number);
-    else
-        recorder->end_operator_at(open.begun, &told, ending.number, at);
+    if (open.has_details || ending.number != 0 || at != 0) [[unlikely]]
+        return end_with_details(thread, open, ending.number, at);
+    recorder->end_operator(open.begun, open.sequence, open.forward_thread);
 }
 
 [[gnu::noinline, gnu::cold]] void record_ends(Thread& thread) {
-    for (const EndedElsewhere& ended : thread.elsewhere->take())
+    for (const EndedElsewhere& ended : thread.elsewhere.take())
         if (OpenOperator* open = thread.open.find(*ended.function, ended.registration))
             end(thread, *open, ended.ending, ended.at);
 }
 
 // What other threads have ended meanwhile.
 void settle(Thread& thread) {
-    if (thread.elsewhere->has_any()) [[unlikely]]
+    if (thread.elsewhere.has_any()) [[unlikely]]
         record_ends(thread);
 }
 
-std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function, int registration) {
+[[gnu::noinline]] std::unique_ptr<at::ObserverContext> followed(Thread& thread) {
+    return std::make_unique<Begun>(std::shared_ptr<Elsewhere>(thread.self, &thread.elsewhere));
+}
+
+[[gnu::always_inline]] inline std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function,
+                                                                         int registration) {
     Thread& thread = this_thread();
     settle(thread);
     if (is_telling || was_told(thread.open.top(), function, registration)) return nullptr;
@@ -284,10 +315,10 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function, i
     open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
     if (!may_end_elsewhere(function.scope())) [[likely]]
         return nullptr;
-    return std::make_unique<Begun>(thread.elsewhere);
+    return followed(thread);
 }
 
-void end(const at::RecordFunction& function, int registration) {
+[[gnu::always_inline]] inline void end(const at::RecordFunction& function, int registration) {
     Thread& thread = *current_thread;
     settle(thread);
     if (OpenOperator* open = thread.open.find(function, registration)) end(thread, *open, Ending(function));
@@ -303,12 +334,21 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function
     return nullptr;
 }
 
+bool ends_elsewhere(const Begun* begun) {
+    return begun && (!current_thread || &current_thread->elsewhere != begun->owner.get());
+}
+
+[[gnu::noinline, gnu::cold]] void tell_owner(const Begun& begun, const at::RecordFunction& function,
+                                             int registration) {
+    begun.owner->add({&function, registration, recorder->ticks(), Ending(function)});
+}
+
 template <int registration>
 void on_end(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
     const auto* begun = static_cast<const Begun*>(context);
     try {
-        if (begun && (!current_thread || current_thread->elsewhere != begun->owner)) [[unlikely]]
-            begun->owner->add({&function, registration, recorder->ticks(), Ending(function)});
+        if (ends_elsewhere(begun)) [[unlikely]]
+            tell_owner(*begun, function, registration);
         else if (current_thread)
             end(function, registration);
     } catch (...) {

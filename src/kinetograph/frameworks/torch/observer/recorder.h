@@ -14,7 +14,7 @@ inline constexpr uint32_t sessions_record = 1;  // a bit of `active`
 
 // A table of our version may still be older than the functions we need, which were added at its end.
 inline bool has_operators(const kinetograph_record_table* table) {
-    return table && table->size >= offsetof(kinetograph_record_table, end_operator_at) + sizeof(void*);
+    return table && table->size >= offsetof(kinetograph_record_table, end_operator_with) + sizeof(void*);
 }
 
 // The one load that an operator costs while nobody records.
