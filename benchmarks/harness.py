@@ -83,6 +83,11 @@ class Samples:
         """In quiet rounds of `name`, over quiet ones of `bare`."""
         return self.quiet(name) - self.quiet(bare)
 
+    def difference(self, name: str, other: str) -> float:
+        """Median over the rounds of `name` - `other`."""
+        pairs = zip(self.by_name[name], self.by_name[other], strict=True)
+        return statistics.median(mine - theirs for mine, theirs in pairs)
+
     def ratio(self, name: str, other: str) -> float:
         """Median over the rounds of `name` / `other`."""
         pairs = zip(self.by_name[name], self.by_name[other], strict=True)
