@@ -1,8 +1,8 @@
 // The hot path: what a thread does to record a scope. Read it in one sitting.
 //
-// One thread, one buffer. Only the owner writes it, without lock or allocation; others read what was
-// published by the release stores below. Everything that needs a lock (a new extent, a new lane, a change of
-// sessions) is out of line, in thread_buffer.cpp, extents.cpp and lanes.cpp.
+// One thread, one buffer. Only the owner writes it, without lock or allocation; others read what it
+// published in order (base/ordered_stores.h). Everything that needs a lock (a new extent, a new lane, a
+// change of sessions) is out of line, in thread_buffer.cpp, extents.cpp and lanes.cpp.
 #pragma once
 
 #include <algorithm>

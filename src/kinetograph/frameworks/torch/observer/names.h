@@ -6,39 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
+#include "hash.h"
 #include "recorder.h"
 
 namespace kinetograph::torch_observer {
-
-// Both halves of the product: a change in any bit of either may change all of them.
-inline uint64_t mixed(uint64_t a, uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide(a) * b;
-    return uint64_t(product) ^ uint64_t(product >> 64);
-}
-
-inline uint64_t word_at(const char* text, size_t bytes = sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, text, bytes);
-    return word;
-}
-
-// Sixteen bytes at a time, of which the last may overlap those before them: names have thirty characters or
-// so. No block waits for the one before it; that each has a factor of its own tells their order, and the
-// length tells apart what overlaps.
-inline uint64_t hash_of(std::string_view text) {
-    constexpr uint64_t factor = 0x9E3779B97F4A7C15, other = 0xD1B54A32D192ED03;
-    const size_t size = text.size();
-    uint64_t hash = size * factor, step = factor;
-    if (size < 8) return mixed(hash ^ word_at(text.data(), size), other);
-    const char* last = text.data() + size - 8;
-    for (const char* at = text.data(); at < last; at += 16, step += factor)
-        hash += mixed(word_at(at) ^ step, word_at(std::min(at + 8, last)) ^ other);
-    return mixed(hash ^ word_at(last), other);
-}
 
 struct Name {
     uint32_t id = 0;

@@ -377,7 +377,7 @@ using namespace kinetograph::torch_observer;
 extern "C" __attribute__((visibility("default"))) int kinetograph_torch_connect(
     const kinetograph_record_table* (*lookup)(uint32_t)) {
     const kinetograph_record_table* table = lookup(KINETOGRAPH_RECORD_ABI);
-    if (!has_operators(table)) return 0;
+    if (!is_ours(table)) return 0;
     recorder = table;
     return 1;
 }

@@ -1,7 +1,6 @@
 // All that the observer knows of the recorder: the C table.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kinetograph/record_abi.h"
@@ -12,9 +11,10 @@ inline const kinetograph_record_table* recorder = nullptr;
 
 inline constexpr uint32_t sessions_record = 1;  // a bit of `active`
 
-// A table of our version may still be older than the functions we need, which were added at its end.
-inline bool has_operators(const kinetograph_record_table* table) {
-    return table && table->size >= offsetof(kinetograph_record_table, end_operator_with) + sizeof(void*);
+// Only that of the recorder whose header this was compiled with: two that were built apart, as while a
+// package is being replaced, must not meet.
+inline bool is_ours(const kinetograph_record_table* table) {
+    return table && table->size == sizeof(kinetograph_record_table);
 }
 
 // The one load that an operator costs while nobody records.
