@@ -6,11 +6,13 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kinetograph as kg
+from agents import wait_until
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
@@ -100,6 +102,8 @@ def test_a_range_that_ends_in_another_thread_before_its_own_is_over_ends_then() 
         kg.mark("ended")
         ended.set()
         thread.join()
+        # Python lets go of a thread before that is over.
+        wait_until(lambda: not Path(f"/proc/self/task/{thread.native_id}").exists())
     events = {event.name: event for event in profile.events()}
     assert events["crossing"].finished
     assert events["crossing"].end_ns <= events["ended"].start_ns
