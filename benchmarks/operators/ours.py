@@ -22,8 +22,14 @@ def contenders() -> list[Contender]:
             for shapes in (False, True)
         ),
         Contender("nobody, after our sessions" + TRAINING, run_steps, count=STEPS),
-        Contender(
-            "kinetograph" + TRAINING, run_steps, partial(kg.profile, frameworks=["torch"]), count=STEPS
+        *(
+            Contender(
+                operator_name("kinetograph", with_shapes=shapes) + TRAINING,
+                run_steps,
+                partial(kg.profile, record_shapes=shapes, frameworks=["torch"]),
+                count=STEPS,
+            )
+            for shapes in (False, True)
         ),
         Contender(
             "kinetograph, execution trace",

@@ -23,11 +23,14 @@ def contenders() -> list[Contender]:
             for shapes in (False, True)
         ),
         Contender("nobody, after torch's sessions" + TRAINING, run_steps, count=STEPS),
-        Contender(
-            "torch.profiler" + TRAINING,
-            run_steps,
-            partial(profile, activities=[ProfilerActivity.CPU]),
-            count=STEPS,
+        *(
+            Contender(
+                operator_name("torch.profiler", with_shapes=shapes) + TRAINING,
+                run_steps,
+                partial(profile, activities=[ProfilerActivity.CPU], record_shapes=shapes),
+                count=STEPS,
+            )
+            for shapes in (False, True)
         ),
         Contender(
             "torch.profiler, execution trace",

@@ -2,7 +2,9 @@
 // but in what recording costs.
 #include "hash.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,8 +21,9 @@ constexpr size_t places = 512;
 
 // Of a copy that ends where the text does, so that a sanitizer sees who reads on.
 uint64_t hash_of_exactly(const std::string& text) {
-    const std::vector<char> exact(text.begin(), text.end());
-    return hash_of({exact.data(), exact.size()});
+    const auto exact = std::make_unique<char[]>(text.size());
+    std::copy(text.begin(), text.end(), exact.get());
+    return hash_of({exact.get(), text.size()});
 }
 
 uint64_t hash_of_words(const std::vector<uint64_t>& words) {
