@@ -425,7 +425,7 @@ while len(handled) < 1000:
         pass
     events = [event.name for event in kg.disable_profiler().events]
     assert events.count("main") == 1, events
-signal.signal(signal.SIGALRM, signal.SIG_IGN)  # a timer that is set now may be set again by a handler that is due
+signal.signal(signal.SIGALRM, signal.SIG_IGN)  # a handler that is due may set the timer once more
 print(set(handled))
 """
 
