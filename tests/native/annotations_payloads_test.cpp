@@ -1,0 +1,244 @@
+// NVIDIA's own NVTX hands our injection payloads: numbers and texts that schemas describe, right or wrong.
+#include <nvtx3/nvToolsExtPayload.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "nvtx_events.h"
+
+using namespace kinetograph;
+using namespace kinetograph::test;
+
+namespace {
+
+struct Inner {
+    int16_t level;
+    double ratio;
+};
+struct Outer {
+    int32_t number;
+    const char* text;
+    Inner inner;
+    uint8_t bytes[3];
+    uint8_t mode;
+    char name[4];
+    uint32_t length;
+    uint16_t half;
+};
+
+uint64_t registered(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntry_t> entries, size_t size,
+                    const char* name, uint64_t kind = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC) {
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+    schema.name = name;
+    schema.type = kind;
+    schema.entries = entries.data();
+    schema.numEntries = entries.size();
+    schema.payloadStaticSize = size;
+    return nvtxPayloadSchemaRegister(domain, &schema);
+}
+
+nvtxPayloadSchemaEntry_t entry(const char* name, uint64_t type, uint64_t flags = 0, uint64_t detail = 0,
+                               uint64_t offset = 0) {
+    nvtxPayloadSchemaEntry_t made{};
+    made.name = name;
+    made.type = type;
+    made.flags = flags;
+    made.arrayOrUnionDetail = detail;
+    made.offset = offset;
+    return made;
+}
+
+uint64_t mode_enum(nvtxDomainHandle_t domain) {
+    const nvtxPayloadEnum_t values[] = {{"slow", 1, 0}, {"fast", 2, 0}};
+    nvtxPayloadEnumAttr_t attributes{};
+    attributes.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
+                           NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE;
+    attributes.entries = values;
+    attributes.numEntries = 2;
+    attributes.sizeOfEnum = 1;
+    return nvtxPayloadEnumRegister(domain, &attributes);
+}
+
+uint64_t outer_schema(nvtxDomainHandle_t domain) {
+    const uint64_t inner = registered(
+        domain,
+        {entry("level", NVTX_PAYLOAD_ENTRY_TYPE_INT16), entry("ratio", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE)},
+        sizeof(Inner), "Inner");
+    return registered(
+        domain,
+        {entry("number", NVTX_PAYLOAD_ENTRY_TYPE_INT32), entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING),
+         entry("inner", inner, 0, 0, offsetof(Outer, inner)),
+         entry("bytes", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 3,
+               offsetof(Outer, bytes)),
+         entry("mode", mode_enum(domain), 0, 0, offsetof(Outer, mode)),
+         entry("name", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, 0, 4, offsetof(Outer, name)),
+         entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT32, 0, 0, offsetof(Outer, length)),
+         entry("half", NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16, 0, 0, offsetof(Outer, half))},
+        sizeof(Outer), "Outer");
+}
+
+void mark_with(nvtxDomainHandle_t domain, const char* name, const nvtxPayloadData_t* payloads, int count) {
+    nvtxEventAttributes_t event = event_called(name);
+    event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+    event.reserved0 = count;
+    event.payload.ullValue = reinterpret_cast<uintptr_t>(payloads);
+    nvtxDomainMarkEx(domain, &event);
+}
+
+TEST(payloads_are_read_by_their_schemas) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("payloads");
+    const uint64_t schema = outer_schema(domain);
+    CHECK(schema >= NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
+    const Outer outer{-5, "a \"text\"", {7, 0.25}, {1, 2, 3}, 2, {'f', 'o', 'u', 'r'}, 9, 0x3c00};
+    const nvtxPayloadData_t payload{schema, sizeof outer, &outer};
+    const auto session = start();
+    mark_with(domain, "whole", &payload, 1);
+    const nvtxPayloadData_t cut{schema, offsetof(Outer, inner), &outer};
+    mark_with(domain, "cut", &cut, 1);
+    const nvtxPayloadData_t unknown{schema + 1000, 4, &outer};
+    const nvtxPayloadData_t two[] = {payload, unknown};
+    mark_with(domain, "two", two, 2);
+    const nvtxPayloadData_t nowhere{schema, sizeof outer, nullptr};
+    mark_with(domain, "nowhere", &nowhere, 1);
+    mark_with(domain, "none", nullptr, 3);
+    const trace::Trace trace = stop(session);
+    const std::string json =
+        R"({"number":-5,"text":"a \"text\"","inner":{"level":7,"ratio":0.25},"bytes":[1,2,3],"mode":"fast",)"
+        R"("name":"four","length":9,"half":1})";
+    CHECK(args(trace, "whole") == "\"payload\":" + json);
+    CHECK(args(trace, "cut") ==
+          R"("payload":{"number":-5,"text":"a \"text\"","inner":{"level":null,"ratio":null},)"
+          R"("bytes":null,"mode":null,"name":null,"length":null,"half":null})");
+    CHECK(args(trace, "two") == "\"payload\":[" + json + ",null]");
+    CHECK(args(trace, "nowhere") == "\"payload\":null");
+    CHECK(args(trace, "none") == "\"payload\":[]");
+}
+
+TEST(lengths_and_unions_are_those_that_the_data_says) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("dynamic");
+    struct Data {
+        uint32_t length;
+        uint32_t which;
+        float choice;
+        uint16_t values[4];
+    };
+    const uint64_t choices = registered(
+        domain,
+        {entry("as float", NVTX_PAYLOAD_ENTRY_TYPE_FLOAT), entry("as int", NVTX_PAYLOAD_ENTRY_TYPE_INT32)},
+        sizeof(float), "Choices", NVTX_PAYLOAD_SCHEMA_TYPE_UNION);
+    const uint64_t schema = registered(
+        domain,
+        {entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT32), entry("which", NVTX_PAYLOAD_ENTRY_TYPE_UINT32),
+         entry("choice", choices, 0, 1, offsetof(Data, choice)),
+         entry("values", NVTX_PAYLOAD_ENTRY_TYPE_UINT16, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX, 0,
+               offsetof(Data, values))},
+        sizeof(Data), "Data");
+    const auto session = start();
+    Data data{3, 0, 1.5f, {1, 2, 3, 4}};
+    nvtxPayloadData_t payload{schema, sizeof data, &data};
+    mark_with(domain, "three", &payload, 1);
+    data.length = 5;
+    data.which = 9;
+    mark_with(domain, "more than there are", &payload, 1);
+    const trace::Trace trace = stop(session);
+    CHECK(args(trace, "three") == R"("payload":{"length":3,"which":0,"choice":1.5,"values":[1,2,3]})");
+    CHECK(args(trace, "more than there are") ==
+          R"("payload":{"length":5,"which":9,"choice":null,"values":null})");
+}
+
+TEST(a_schema_within_itself_ends) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("endless");
+    nvtxPayloadSchemaEntry_t entries[] = {entry("again", 1 << 24),
+                                          entry("number", NVTX_PAYLOAD_ENTRY_TYPE_INT)};
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    schema.entries = entries;
+    schema.numEntries = 2;
+    schema.schemaId = 1 << 24;
+    CHECK(nvtxPayloadSchemaRegister(domain, &schema) == 1 << 24);
+    const auto session = start();
+    const int64_t data = 5;
+    const nvtxPayloadData_t payload{1 << 24, sizeof data, &data};
+    mark_with(domain, "endless", &payload, 1);
+    CHECK(args(stop(session), "endless").find("null") != std::string::npos);
+}
+
+TEST(an_array_that_is_cut_is_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("long");
+    const uint64_t schema = registered(
+        domain, {entry("all", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1025)},
+        1025, "Long");
+    const std::vector<uint8_t> data(1025, 7);
+    const nvtxPayloadData_t payload{schema, data.size(), data.data()};
+    const auto session = start();
+    mark_with(domain, "long", &payload, 1);
+    CHECK(notes_that_begin(stop(session), "1 arrays in payloads of NVTX") == 1);
+}
+
+TEST(arrays_within_arrays_whose_sizes_lie_end) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("liars");
+    uint64_t type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8;
+    for (const char* name : {"innermost", "within", "between", "around"})
+        type =
+            registered(domain, {entry("all", type, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1000)}, 1, name);
+    const std::vector<uint8_t> data(1000, 7);
+    const nvtxPayloadData_t payload{type, data.size(), data.data()};
+    const auto session = start();
+    mark_with(domain, "of a liar", &payload, 1);
+    CHECK(row_of(stop(session), "of a liar") == 0);
+}
+
+TEST(a_message_in_a_payload_is_the_name_as_it_was_written) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("quoting");
+    const uint64_t schema = registered(
+        domain, {entry("message", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE)},
+        sizeof(char*), "Quoting");
+    const char* message = R"(a "quoted" \ name)";
+    const nvtxPayloadData_t payload{schema, sizeof message, &message};
+    const auto session = start();
+    nvtxMarkPayload(domain, &payload, 1);
+    CHECK(category(stop(session), message) == "quoting");
+}
+
+TEST(ranges_that_are_told_by_payloads) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("told");
+    CHECK(nvtxDomainIsEnabled(domain) != 0);
+    struct Told {
+        const char* message;
+        int32_t value;
+    };
+    const uint64_t schema =
+        registered(domain,
+                   {entry("message", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE),
+                    entry("value", NVTX_PAYLOAD_ENTRY_TYPE_INT32)},
+                   sizeof(Told), "Told");
+    const auto session = start();
+    const Told first{"pushed by payload", 1}, second{nullptr, 2}, third{"renamed", 3};
+    const nvtxPayloadData_t one{schema, sizeof first, &first}, two{schema, sizeof second, &second},
+        three{schema, sizeof third, &third};
+    CHECK(nvtxRangePushPayload(domain, &one, 1) == 0);
+    CHECK(nvtxRangePopPayload(domain, &two, 1) == 0);
+    const nvtxRangeId_t id = nvtxRangeStartPayload(domain, &one, 1);
+    nvtxRangeEndPayload(domain, id, &three, 1);
+    nvtxMarkPayload(domain, &one, 1);
+    const trace::Trace trace = stop(session);
+    CHECK(args(trace, "pushed by payload") ==
+          R"("payload":{"message":"pushed by payload","value":1},"end payload":{"message":null,"value":2})");
+    CHECK(args(trace, "renamed").ends_with(R"("end payload":{"message":"renamed","value":3})"));
+    CHECK(trace.size() == 3);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CHECK(argc == 2);
+    setenv("NVTX_INJECTION64_PATH", argv[1], 1);
+    return test::run_all();
+}
