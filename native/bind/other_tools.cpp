@@ -97,6 +97,7 @@ uint32_t jit_loaded(nb::str name, Handle address, uint32_t bytes, std::optional<
 void bind_nvtx(nb::module_& module) {
     module.def("nvtx_is_built", &emit::nvtx::is_built);
     module.def("nvtx_is_listening", &emit::nvtx::is_listening);
+    module.def("nvtx_is_settled", &emit::nvtx::is_settled);
     module.def(
         "nvtx_domain", [](nb::str name) { return number(emit::nvtx::make_domain(Utf8(name.ptr()).text())); },
         "name"_a);
@@ -130,6 +131,7 @@ void bind_nvtx(nb::module_& module) {
 
 void bind_itt(nb::module_& module) {
     module.def("itt_is_listening", &emit::ittapi::is_listening);
+    module.def("itt_is_settled", &emit::ittapi::is_settled);
     module.def(
         "itt_domain", [](nb::str name) { return number(emit::ittapi::make_domain(Utf8(name.ptr()).text())); },
         "name"_a);

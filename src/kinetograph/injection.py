@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import filterfalse
 from typing import NamedTuple
 
@@ -39,10 +39,13 @@ class Interface(NamedTuple):
     """Python modules that make annotations whenever they are used."""
     libraries: tuple[str, ...]
     """The same for libraries: how their file names begin."""
+    is_settled: Callable[[], bool]
+    """Whether we have asked, ourselves, for the tool that our own annotations go to."""
 
 
-NVTX = Interface("NVTX", "NVTX_INJECTION64_PATH", ("nvtx",), ("libnccl.so", "libcudf.so", "libcuml.so"))
-ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), ())
+_NVTX_LIBRARIES = ("libnccl.so", "libcudf.so", "libcuml.so")
+NVTX = Interface("NVTX", "NVTX_INJECTION64_PATH", ("nvtx",), _NVTX_LIBRARIES, _native.nvtx_is_settled)
+ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), (), _native.itt_is_settled)
 
 # What was in the process when an interface was installed: it may have asked before.
 _early: dict[Interface, frozenset[str]] = {}
@@ -122,6 +125,9 @@ def _installed_late(interface: Interface) -> Iterator[str]:
 def _annotating(interface: Interface) -> Iterator[str]:
     """What is in this process and makes annotations."""
     yield from (name for name in interface.modules if name in sys.modules)
+    ours = interface.name.lower()
+    if f"kinetograph.{ours}.ranges" in sys.modules and interface.is_settled():
+        yield f"kg.{ours}"
     found = map(os.path.basename, map(_native.mapped_library, interface.libraries))
     yield from (name for name in found if name and not (name.startswith("libnccl") and _nccl_rests()))
 

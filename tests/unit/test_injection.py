@@ -23,6 +23,16 @@ with kg.profile() as p:
 print([event.name for event in p.trace.events if event.category == "mine"])
 print(*(note.text for note in p.trace.notes if note.kind == "annotations"))
 """
+OURS = """
+import kinetograph as kg
+{first}
+with kg.profile() as p:
+    with kg.{ours}.range("ours", domain="mine"):
+        pass
+for note in p.trace.notes:
+    if note.kind == "annotations":
+        print(note.text)
+"""
 INSTALL = "injection.install(injection.NVTX)"
 
 
@@ -34,10 +44,7 @@ def interface(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def said(first: str, install: str) -> list[str]:
-    program = LATE.format(first=first, install=install)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return printed_by(LATE.format(first=first, install=install))
 
 
 def test_installing_names_our_library_and_twice_is_once(interface: injection.Interface) -> None:
@@ -74,3 +81,34 @@ def test_without_installing_the_note_says_how() -> None:
     names, note = said("", "")
     assert names == "[]"
     assert note.startswith("NVTX annotations of nvtx are not recorded: call kg.nvtx.install() before")
+
+
+@pytest.mark.parametrize("ours", ["nvtx", "itt"])
+def test_our_own_ranges_that_nobody_takes_are_named(ours: str) -> None:
+    assert noted_of_ours(ours, "") == [
+        f"{ours.upper()} annotations of kg.{ours} are not recorded: "
+        f"call kg.{ours}.install() before the first of them, or use kinetograph run"
+    ]
+
+
+@pytest.mark.parametrize("ours", ["nvtx", "itt"])
+def test_our_own_ranges_are_named_if_the_first_came_before_installing(ours: str) -> None:
+    late = f"kg.{ours}.mark('first'); kg.{ours}.install()"
+    assert noted_of_ours(ours, late) == [
+        f"{ours.upper()} annotations of kg.{ours} may be missing: loaded before kg.{ours}.install()"
+    ]
+
+
+@pytest.mark.parametrize("ours", ["nvtx", "itt"])
+def test_our_own_ranges_that_are_recorded_need_no_note(ours: str) -> None:
+    assert noted_of_ours(ours, f"kg.{ours}.install()") == []
+
+
+def noted_of_ours(ours: str, first: str) -> list[str]:
+    return printed_by(OURS.format(ours=ours, first=first))
+
+
+def printed_by(program: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
