@@ -168,6 +168,9 @@ void bind_sessions(nb::module_& module) {
     module.def("leave_session", [](uint64_t id) { return Recorder::instance().leave(id); }, "session"_a);
     module.def("pause_session", [](uint64_t id) { return Recorder::instance().pause(id); }, "session"_a);
     module.def("resume_session", [](uint64_t id) { return Recorder::instance().resume(id); }, "session"_a);
+    module.def(
+        "hold_ring", [](uint64_t id, bool is_held) { Recorder::instance().hold_ring(id, is_held); },
+        "session"_a, "is_held"_a);
     module.def("discard_session", &discard_session, "session"_a);
     module.def("sessions", &sessions, nb::sig("def sessions() -> list[tuple[int, int, bool]]"));
     module.def("is_recording", &is_recording);

@@ -33,13 +33,14 @@ void Recorder::take_extent_back(ThreadBuffer& thread) {
 }
 
 bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
-    try {
-        return Recorder::instance().next_extent(thread, units);
-    } catch (const std::bad_alloc&) {
-        Recorder::instance().take_memory_to_be_exhausted();
-        count_loss(thread, &LossCounts::dropped);
-        return false;
-    }
+    bool has_room = false;
+    tell_or_count(&thread, [&] { has_room = Recorder::instance().next_extent(thread, units); });
+    return has_room;
+}
+
+void count_want_of_memory(ThreadBuffer* thread) noexcept {
+    Recorder::instance().take_memory_to_be_exhausted();
+    if (thread) count_loss(*thread, &LossCounts::dropped);
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
@@ -127,18 +128,21 @@ void Recorder::fill(ThreadBuffer& thread) {
 
 // Ring sessions let go of what is too old or too much.
 void Recorder::advance_rings() {
-    for (auto& [id, session] : sessions_) {
-        if (session.options.ring_ns != 0)
-            session.keep_from =
-                std::max(session.keep_from, base::ticks_before(base::ticks(), session.options.ring_ns));
-        size_t bytes = extent_bytes_;
-        for (const Filled& filled : filled_) {
-            if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
-            session.keep_from = std::max(session.keep_from, filled.at);
-            bytes -= filled.bytes;
-        }
-    }
+    for (auto& [id, session] : sessions_)
+        if (session.ring_held_at == 0) advance_ring(session);
     trim();
+}
+
+void Recorder::advance_ring(Session& session) {
+    if (session.options.ring_ns != 0)
+        session.keep_from =
+            std::max(session.keep_from, base::ticks_before(base::ticks(), session.options.ring_ns));
+    size_t bytes = extent_bytes_;
+    for (const Filled& filled : filled_) {
+        if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
+        session.keep_from = std::max(session.keep_from, filled.at);
+        bytes -= filled.bytes;
+    }
 }
 
 // Gives back what ended before any session wants it.

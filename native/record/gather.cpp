@@ -12,9 +12,10 @@ namespace kinetograph::record {
 
 Recording Recorder::gather_all(Session& session, const base::MeasuredAnchor& stop,
                                std::vector<ExtentRef>& retained) {
+    const uint64_t asked_at = session.ring_held_at ? session.ring_held_at : stop.ticks;
     if (session.options.ring_ns != 0)
         session.keep_from =
-            std::max(session.keep_from, base::ticks_before(stop.ticks, session.options.ring_ns));
+            std::max(session.keep_from, base::ticks_before(asked_at, session.options.ring_ns));
     Recording recording;
     recording.clock = base::ClockFit::from_anchors(base::process_anchor(), session.start, stop);
     recording.window = {session.keep_from, stop.ticks};

@@ -44,6 +44,9 @@ public:
 
     // Throws std::system_error when a session directory cannot be used.
     SessionId start(const SessionOptions& options);
+    // Ahead of a stop: a ring keeps what it has now, so that what devices have done, and tell late, is not
+    // taken for what is newest.
+    void hold_ring(SessionId id, bool is_held);
     // Throws std::out_of_range for a session that does not run in this process.
     Recording stop(SessionId id);
     // Lets the calling thread take part in a session of chosen threads.
@@ -113,6 +116,7 @@ private:
         uint64_t names_refused_before = 0, names_shortened_before = 0, unrecorded_before = 0;
         uint64_t dropped_before = 0;   // by threads without a buffer
         uint64_t keep_from = 0;        // older records are no longer wanted
+        uint64_t ring_held_at = 0;     // what its ring had then it keeps; 0: it lets go
         uint64_t recording_since = 0;  // its start, or the last resume
         bool is_paused = false;
         int64_t paused_at_ns = 0;  // wall time
@@ -173,6 +177,7 @@ private:
     bool move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units);
     void drop_stack(Lane& lane);
     void advance_rings();
+    void advance_ring(Session& session);
     void trim();
     void forget_dead_threads(uint64_t keep_from);
     void leave_all(ThreadBuffer& thread);

@@ -209,6 +209,12 @@ bool Recorder::resume(SessionId id) {
     return true;
 }
 
+void Recorder::hold_ring(SessionId id, bool is_held) {
+    std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(id);
+    if (found != sessions_.end()) found->second.ring_held_at = is_held ? base::ticks() : 0;
+}
+
 Recording Recorder::stop(SessionId id) {
     std::lock_guard lock(mutex_);
     const auto found = sessions_.find(id);

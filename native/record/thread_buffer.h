@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -143,6 +144,20 @@ inline void count_loss(ThreadBuffer& thread, std::atomic<uint64_t> LossCounts::*
     std::atomic<uint64_t>& own = thread.losses.*loss;
     own.store(own.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     if (thread.file_losses) (thread.file_losses->*loss).fetch_add(more, std::memory_order_relaxed);
+}
+
+// An event is lost for want of memory, in a thread that may have no buffer. By the owner.
+KINETOGRAPH_API void count_want_of_memory(ThreadBuffer* thread) noexcept;
+
+// Threads of ours tell what they have seen by this: want of memory is a loss that is counted, and not the end
+// of the program.
+template <class Tell>
+void tell_or_count(ThreadBuffer* thread, Tell&& tell) noexcept {
+    try {
+        tell();
+    } catch (const std::bad_alloc&) {
+        count_want_of_memory(thread);
+    }
 }
 
 // The slow paths. From any thread, GIL or not; they take the recorder's lock. Want of memory is a loss that

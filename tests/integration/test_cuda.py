@@ -255,6 +255,12 @@ def test_cuda_pauses_alone_only_where_it_is_recorded_alone(play: Play) -> None:
     assert "CUDA is not switched alone" in said
 
 
+def test_a_ring_keeps_what_is_newest_although_the_device_tells_of_it_late(play: Play) -> None:
+    kept = play("fills_a_ring_until_the_end")
+    assert kept["user_annotation"] == kept["cuda_runtime"] > 0
+    assert kept["kernel"] == 3 * kept["cuda_runtime"]
+
+
 def test_a_fork_leaves_the_child_clean_and_the_parent_recording(play: Play) -> None:
     assert play("forks_while_recording") == {"child": 0, "kernels": 2}
 

@@ -221,6 +221,35 @@ TEST(a_window_that_a_ring_has_passed_is_no_window) {
     for (size_t i = 0; i < trace.size(); ++i) CHECK(trace.duration_ns[i] >= 0);
 }
 
+TEST(a_ring_that_is_held_keeps_what_it_had_however_late_it_is_stopped_and_whatever_is_told_meanwhile) {
+    for (const bool by_time : {true, false}) {
+        record::SessionOptions options;
+        options.ring_ns = by_time ? 50'000'000 : 0;
+        options.ring_bytes = by_time ? 0 : 1 << 20;
+        const auto session = Recorder::instance().start(options);
+        {
+            Scope scope(id("newest"));
+        }
+        Recorder::instance().hold_ring(session, true);
+        const int64_t start_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
+        while (base::read_clock_ns(CLOCK_MONOTONIC_RAW) < start_ns + 60'000'000) Scope scope(id("told late"));
+        CHECK(count(stop(session), "newest") == 1);
+    }
+}
+
+TEST(a_ring_that_is_no_longer_held_lets_go) {
+    record::SessionOptions options;
+    options.ring_bytes = 1 << 20;
+    const auto session = Recorder::instance().start(options);
+    Recorder::instance().hold_ring(session, true);
+    {
+        Scope scope(id("old"));
+    }
+    Recorder::instance().hold_ring(session, false);
+    for (int i = 0; i < 100'000; ++i) Scope scope(id("new"));
+    CHECK(count(stop(session), "old") == 0);
+}
+
 TEST(spans_told_in_any_order_come_out_in_order) {
     const auto session = Recorder::instance().start({});
     auto* thread = record::recording_thread();

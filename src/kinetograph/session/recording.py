@@ -200,6 +200,7 @@ class Session:
             try:
                 native = self._stop_native()
             except BaseException:
+                _native.hold_ring(self._number, False)
                 if not self.is_running:
                     self._forget()
                 raise
@@ -373,6 +374,8 @@ class Session:
             _native.tell_note("intra_kernel", f"records from inside kernels are missing: {spelled(error)}")
 
     def _look_around(self) -> None:
+        # Or a ring would go on, and lose what the program did to what is told of it only now.
+        _native.hold_ring(self._number, True)
         if self._calls is not None:
             self._calls.look_around()
         # Brings in what devices have done; what the host does needs none of that. It may wait for them.
@@ -425,6 +428,7 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
         synchronization=wanted.enable_cuda_sync_events,
         memory=config.profile_memory,
         crash_safe=config.recording.crash_safe,
+        memory_limit_bytes=config.recording.memory_limit_bytes,
         by_events=config.state.times_scopes,
     )
     if wanted.pm_sampling_metrics:

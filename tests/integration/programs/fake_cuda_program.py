@@ -208,7 +208,13 @@ def no_thread_is_to_be_had() -> dict[str, Any]:
     except RuntimeError:
         failures += 1
     try:
-        _native.start_cuda(synchronization=False, memory=False, crash_safe=False, libraries=cupti_libraries())
+        _native.start_cuda(
+            synchronization=False,
+            memory=False,
+            crash_safe=False,
+            memory_limit_bytes=1 << 30,
+            libraries=cupti_libraries(),
+        )
     except RuntimeError:
         failures += 1
     resource.setrlimit(resource.RLIMIT_AS, limits)
@@ -425,6 +431,19 @@ def paused_without_the_cpu() -> dict[str, Any]:
         cuda.launch("kept")
     kernels = [[event.name for event in p.events() if event.category == "kernel"] for p in (alone, both)]
     return {"alone": kernels[0], "both": kernels[1], "said": [str(warning.message) for warning in said]}
+
+
+def fills_a_ring_until_the_end() -> dict[str, Any]:
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    ring = kg.RecordOptions(mode="ring", ring_bytes=1_000_000)
+    with kg.profile(activities=["cpu", "cuda"], recording=ring) as p:
+        for number in range(10_000):
+            with kg.scope("step"):
+                cuda.cupti.fake_launch_graph(number, 3, 7)
+    events = [event.category for event in p.events()]
+    return {category: events.count(category) for category in ("user_annotation", "cuda_runtime", "kernel")}
 
 
 def forks_while_recording() -> dict[str, Any]:
