@@ -163,6 +163,15 @@ TEST(an_empty_rest_ends_the_walk) {
     CHECK(walked.is_whole && walked.kinds.size() == 1);
 }
 
+TEST(what_stands_behind_a_record_that_is_incomplete_is_not_taken_for_an_empty_rest) {
+    std::vector<uint8_t> buffer = records(RecordSizes(130001), {CUPTI_ACTIVITY_KIND_RUNTIME});
+    buffer.resize(buffer.size() + 100);
+    const std::vector<uint8_t> behind = records(RecordSizes(130001), {CUPTI_ACTIVITY_KIND_RUNTIME});
+    buffer.insert(buffer.end(), behind.begin(), behind.end());
+    const Walked walked = walk_over(buffer, 130001);
+    CHECK(!walked.is_whole && walked.kinds.size() == 1);
+}
+
 TEST(a_record_that_is_cut_off_is_not_read) {
     std::vector<uint8_t> buffer =
         records(RecordSizes(130001), {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL});
