@@ -28,11 +28,11 @@ std::vector<std::string> as_paths(const std::vector<nb::str>& texts) {
     return paths;
 }
 
-uint64_t start_cuda(bool synchronization, bool memory, bool crash_safe,
+uint64_t start_cuda(bool synchronization, bool memory, bool crash_safe, size_t memory_limit_bytes,
                     const std::vector<nb::str>& libraries) {
     std::vector<std::string> paths = as_paths(libraries);
     const WithoutGil unlocked;
-    return collect::start_cuda({synchronization, memory, crash_safe, std::move(paths)});
+    return collect::start_cuda({synchronization, memory, crash_safe, memory_limit_bytes, std::move(paths)});
 }
 
 // May wait for the GPU, and CUPTI's callbacks for nobody.
@@ -133,7 +133,8 @@ void bind_cuda(nb::module_& module) {
     collect::prepare_cuda();
     collect::prepare_metrics();
     collect::on_late_refusal([] { Py_AddPendingCall(fall_back, nullptr); });
-    module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a, "libraries"_a);
+    module.def("start_cuda", &start_cuda, "synchronization"_a, "memory"_a, "crash_safe"_a,
+               "memory_limit_bytes"_a, "libraries"_a);
     module.def("flush_cuda", &flush_cuda, "use"_a, "may_wait"_a);
     module.def("stop_cuda", &stop_cuda, "use"_a);
     module.def("push_external_id", &push_external_id, "whose"_a, "id"_a);

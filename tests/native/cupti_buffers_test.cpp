@@ -2,6 +2,7 @@
 #include "collect/cupti/buffers.h"
 
 #include <chrono>
+#include <vector>
 
 #include "check.h"
 
@@ -43,6 +44,23 @@ TEST(a_buffer_of_another_tool_is_not_ours_although_it_lies_where_ours_was) {
     CHECK(buffers.take_foreign());
     CHECK(!buffers.take(0));
     CHECK(buffers.outstanding() == 1);
+}
+
+TEST(there_are_no_more_than_allowed_and_few_once_they_are_not_needed) {
+    static Buffers buffers;  // for ever, as in the collector
+    constexpr size_t allowed = 16;
+    buffers.limit_to(allowed * Buffers::buffer_bytes);
+    std::vector<uint8_t*> taken;
+    while (uint8_t* buffer = buffers.request()) taken.push_back(buffer);
+    CHECK(taken.size() == allowed);
+    for (uint8_t* buffer : taken) buffers.complete(buffer, Buffers::buffer_bytes, 8);
+    while (const Buffers::Filled filled = buffers.take(0)) buffers.give_back(filled);
+    buffers.shrink();
+    buffers.limit_to(0);  // fewer than there are
+    CHECK(buffers.request() != nullptr);
+    buffers.limit_to(SIZE_MAX);
+    for (size_t i = 1; i < Buffers::most_buffers; ++i) CHECK(buffers.request() != nullptr);
+    CHECK(buffers.request() == nullptr);
 }
 
 CHECK_MAIN

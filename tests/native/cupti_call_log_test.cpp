@@ -192,6 +192,32 @@ TEST(without_room_the_newest_are_dropped_and_counted) {
     CHECK(logging.log.take_dropped() == 0);
 }
 
+TEST(threads_that_rest_do_not_keep_others_from_being_logged) {
+    Logging logging;
+    logging.log.shrink();
+    logging.log.limit_to(1);  // which is a hundred chunks
+    constexpr int resting = 300;
+    std::atomic<int> logged{0};
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> threads;
+    size_t taken = 0;
+    for (int i = 0; i < resting; ++i) {
+        threads.emplace_back([&] {
+            logging.call(1);
+            ++logged;
+            is_over.wait(false);
+        });
+        while (logged != i + 1) std::this_thread::yield();
+        if (logging.log.take_shortage()) taken += logging.taken().size();
+    }
+    taken += logging.taken().size();
+    is_over = true;
+    is_over.notify_all();
+    for (std::thread& thread : threads) thread.join();
+    CHECK(taken == resting && logging.log.take_dropped() == 0);
+    logging.log.limit_to(SIZE_MAX);
+}
+
 #ifndef __SANITIZE_ADDRESS__  // which looks for leaks in the child, and waits there for the parent's threads
 TEST(a_forked_child_ends_although_others_held_the_locks) {
     Logging logging;

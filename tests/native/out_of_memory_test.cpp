@@ -1,60 +1,15 @@
 // No memory for the recorder's own lists: events are lost and counted, the program goes on.
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <thread>
 
 #include "check.h"
 #include "kinetograph/record_abi.h"
+#include "no_memory.h"
 #include "record/recorder.h"
 #include "trace/builder.h"
 
 using namespace kinetograph;
 using record::Recorder;
-
-namespace {
-
-// How many more allocations of this thread succeed; less than 0: all.
-thread_local int allocations_left = -1;
-
-struct NoMemoryAfter {
-    explicit NoMemoryAfter(int allocations) { allocations_left = allocations; }
-    ~NoMemoryAfter() { allocations_left = -1; }
-};
-
-void* allocate(size_t bytes) {
-    if (allocations_left == 0) throw std::bad_alloc();
-    if (allocations_left > 0) --allocations_left;
-    if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
-    throw std::bad_alloc();
-}
-
-}  // namespace
-
-#pragma GCC visibility push(default)
-void* operator new(size_t bytes) {
-    return allocate(bytes);
-}
-void* operator new[](size_t bytes) {
-    return allocate(bytes);
-}
-// Of the standard library, for buffers that it can do without.
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-    return allocations_left == 0 ? nullptr : std::malloc(bytes ? bytes : 1);
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-    std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete[](void* memory, size_t) noexcept {
-    std::free(memory);
-}
-#pragma GCC visibility pop
 
 namespace {
 

@@ -88,12 +88,13 @@ void TimerThread::run() {
     record::Recorder::instance().serve_all();
     std::unique_lock lock(mutex_);
     while (!is_stopping_) {
-        if (!timer_) look_for_driver();
+        if (!timer_) record::tell_or_count(nullptr, [this] { look_for_driver(); });
         const std::shared_ptr<ScopeTimer> timer = timer_;
         const uint64_t wanted = flushes_wanted_;
         const bool is_flush = wanted != flushes_done_;
         lock.unlock();
-        if (timer) timer->harvest(record::recording_thread(), is_flush);
+        record::ThreadBuffer* thread = record::recording_thread();
+        if (timer) record::tell_or_count(thread, [&] { timer->harvest(thread, is_flush); });
         lock.lock();
         flushes_done_ = wanted;
         flushed_.notify_all();

@@ -15,12 +15,28 @@ Buffers::Node* Buffers::node_of(const uint8_t* data) {
 }
 
 Buffers::Node* Buffers::make_node() noexcept {
-    Node* node = node_of(nullptr);
+    Node* node = made_ < allowed_ ? node_of(nullptr) : nullptr;
     if (!node) return nullptr;
     node->data = static_cast<uint8_t*>(std::aligned_alloc(alignment, buffer_bytes));
     if (!node->data) return nullptr;
     std::memset(node->data, 0, buffer_bytes);
+    ++made_;
     return node;
+}
+
+void Buffers::limit_to(size_t bytes) {
+    std::lock_guard lock(mutex_);
+    allowed_ = std::clamp(bytes / buffer_bytes, fewest_buffers, most_buffers);
+}
+
+void Buffers::shrink() {
+    std::lock_guard lock(mutex_);
+    while (free_ && made_ > kept_buffers) {
+        Node* node = std::exchange(free_, free_->next);
+        std::free(node->data);
+        *node = {};
+        --made_;
+    }
 }
 
 uint8_t* Buffers::request() noexcept {
@@ -109,6 +125,7 @@ void Buffers::abandon_outstanding() {
     std::lock_guard lock(mutex_);
     for (Node& node : nodes_)
         if (node.is_outstanding) node = {};
+    made_ -= outstanding_;
     outstanding_ = 0;
 }
 

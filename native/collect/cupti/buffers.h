@@ -22,6 +22,11 @@ public:
         explicit operator bool() const { return data != nullptr; }
     };
 
+    // No more than these from now on, as far as they have not been made yet.
+    void limit_to(size_t bytes);
+    // Frees what nobody has, but for some.
+    void shrink();
+
     // For CUPTI: zeroed memory, or nullptr at the ceiling. Then it drops records and counts them.
     uint8_t* request() noexcept;
     // For CUPTI. One that it has from somebody else is left alone, and remembered: its size tells, too, for a
@@ -46,6 +51,7 @@ public:
 
 private:
     static constexpr size_t alignment = 64;
+    static constexpr size_t fewest_buffers = 8, kept_buffers = 4;
     // Not in front of the data: a tool that takes our place may free that, as it frees its own.
     struct Node {
         uint8_t* data = nullptr;
@@ -64,6 +70,7 @@ private:
     Node* first_filled_ = nullptr;
     Node* last_filled_ = nullptr;
     Node nodes_[most_buffers];
+    size_t allowed_ = most_buffers, made_ = 0;
     size_t outstanding_ = 0;
     bool saw_foreign_ = false;
     uint64_t completed_ = 0, given_back_ = 0;  // so many, in the same order

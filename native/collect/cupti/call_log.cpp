@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -184,10 +185,27 @@ std::unique_ptr<CallLog::Chunk> CallLog::empty_chunk() {
         empty_.pop_back();
         return chunk;
     }
-    if (chunks_ == most_chunks) return nullptr;
+    if (chunks_ >= allowed_ / 2) {
+        is_short_.store(true, std::memory_order_relaxed);
+        buffers_.wake();
+    }
+    if (chunks_ >= allowed_) return nullptr;
     auto chunk = std::make_unique<Chunk>();
     ++chunks_;
     return chunk;
+}
+
+void CallLog::limit_to(size_t bytes) {
+    std::lock_guard lock(chunks_mutex_);
+    allowed_ = std::clamp(bytes / sizeof(Chunk), fewest_chunks, most_chunks);
+}
+
+void CallLog::shrink() {
+    std::lock_guard lock(chunks_mutex_);
+    while (!empty_.empty() && chunks_ > kept_chunks) {
+        empty_.pop_back();
+        --chunks_;
+    }
 }
 
 void CallLog::queue(std::unique_ptr<Chunk> chunk) {

@@ -44,6 +44,11 @@ public:
     explicit CallLog(Buffers& buffers);
     ~CallLog();
 
+    // No more memory than this from now on, as far as it has not been taken yet.
+    void limit_to(size_t bytes);
+    // Frees what nobody has, but for some.
+    void shrink();
+
     // What is open when it is switched off is forgotten.
     void switch_on();
     void switch_off();
@@ -58,6 +63,8 @@ public:
 
     // What all threads have logged by now can be taken.
     void hand_over();
+    // Whether chunks run short, since the last time this was asked: threads that rest may hold most of them.
+    bool take_shortage() { return is_short_.exchange(false, std::memory_order_relaxed); }
     // The oldest chunk, or none. Give it back: it is used again.
     std::unique_ptr<Chunk> take();
     void give_back(std::unique_ptr<Chunk> chunk);
@@ -67,6 +74,8 @@ public:
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
 
 private:
+    static constexpr size_t fewest_chunks = 100, kept_chunks = 20;
+
     struct OpenCall;
     struct Thread;
     struct Known;
@@ -86,13 +95,14 @@ private:
     const int process_;
     std::atomic<uint32_t> life_{0};  // odd: on
     std::atomic<uint64_t> dropped_{0};
+    std::atomic<bool> is_short_{false};
     // Taken in this order: that of the threads, that of one of them, that of the chunks.
     std::mutex threads_mutex_;
     std::vector<std::shared_ptr<Thread>> threads_;
     std::mutex chunks_mutex_;
     std::condition_variable decoded_;
     std::vector<std::unique_ptr<Chunk>> filled_, empty_;
-    size_t chunks_ = 0;
+    size_t chunks_ = 0, allowed_ = most_chunks;
     uint64_t queued_ = 0, given_back_ = 0;  // so many, in the same order
 };
 

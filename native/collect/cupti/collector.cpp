@@ -77,6 +77,7 @@ private:
     cupti::WantedKinds wanted_kinds() const;
     bool is_crash_safe(uint64_t but = 0) const;
     bool is_last(uint64_t use);
+    void apply_limits();
     int look_around();
     int look_around_locked();
     int follow_program();
@@ -130,6 +131,14 @@ cupti::WantedKinds CudaCollector::wanted_kinds() const {
     return kinds;
 }
 
+// What waits to be decoded is beside the memory of records, and takes as much at most.
+void CudaCollector::apply_limits() {
+    size_t most = 0;
+    for (const auto& [use, options] : uses_) most = std::max(most, options.memory_limit_bytes);
+    buffers_.limit_to(most);
+    calls_.limit_to(most);
+}
+
 // Any session, or any but this one.
 bool CudaCollector::is_crash_safe(uint64_t but) const {
     return std::any_of(uses_.begin(), uses_.end(),
@@ -152,6 +161,7 @@ uint64_t CudaCollector::start(const CudaOptions& options) {
                 buffers_, calls_, [this] { return follow_program(); }, [this] { tell_again(); });
         use = next_use_++;
         uses_[use] = options;
+        apply_limits();
         says_incomplete_ = false;
         complete_at_ = UINT64_MAX;
         if (state_ == CudaState::attached)
@@ -364,6 +374,8 @@ void CudaCollector::stop(uint64_t use) {
     calls_.hand_over();  // calls that came behind the last flush are nobody's, and not the next session's
     if (thread_) thread_->stop();
     thread_.reset();
+    buffers_.shrink();
+    calls_.shrink();
     if (driver_) let_go();
 }
 

@@ -2,6 +2,7 @@
 // thread, needs no Python, and may wait for the GPU: call them without the GIL.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct CudaOptions {
     bool synchronization = false;  // waiting for streams and events, and the events themselves
     bool memory = false;           // what is taken on devices, and given back
     bool crash_safe = false;       // what is complete is brought in every second, and not only at the end
+    size_t memory_limit_bytes = SIZE_MAX;
     std::vector<std::string> libraries;  // where libcupti may be, best first; one that is mapped already wins
 };
 

@@ -76,9 +76,9 @@ bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) 
     }
     uint64_t count = 0;
     const bool is_whole =
-        walk(cupti_, sizes_, filled.data, filled.valid_bytes, [&](const uint8_t* record, size_t bytes) {
+        walk(cupti_, sizes_, filled.data, filled.valid_bytes, [&](const uint8_t* found, size_t bytes) {
             ++count;
-            decode_record(thread, record, bytes);
+            record::tell_or_count(&thread, [&] { decode_record(thread, found, bytes); });
         });
     records_.fetch_add(count, std::memory_order_relaxed);
     return is_whole;
@@ -87,7 +87,8 @@ bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) 
 void RecordDecoder::decode(ThreadBuffer& thread, const CallLog::Chunk& chunk) {
     shapes_.forget_if_gone();
     clock_.anchor();
-    for (size_t i = 0; i < chunk.count; ++i) add_call(thread, chunk.calls[i]);
+    for (size_t i = 0; i < chunk.count; ++i)
+        record::tell_or_count(&thread, [&] { add_call(thread, chunk.calls[i]); });
     records_.fetch_add(chunk.count, std::memory_order_relaxed);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,6 +33,8 @@ public:
     // Appends what the buffer holds. False when a part of it could not be understood.
     bool decode(record::ThreadBuffer& thread, const Buffers::Filled& filled);
     void decode(record::ThreadBuffer& thread, const CallLog::Chunk& chunk);
+    // Now and then, so that times of the wall clock are known in between.
+    void see_clock() { clock_.anchor(); }
     const WantedCalls& wanted() const { return wanted_; }
     // From any thread: streams have other numbers once CUPTI was let go of, and those that exist are told
     // anew. Calls that recorded events are not in the next trace, where others may have their numbers.
@@ -118,6 +121,7 @@ public:
 
 private:
     void run();
+    std::chrono::milliseconds look_around(RecordDecoder* decoder);
     void decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread);
     void tell_what_waits(record::ThreadBuffer* thread);
     void tell_what_may_be_gone(const record::ThreadBuffer* thread);

@@ -10,7 +10,10 @@ namespace kinetograph::collect::cupti {
 namespace {
 
 constexpr std::string_view not_understood =
-    "buffers of CUPTI held records of an unknown kind; what stood behind those is lost";
+    "buffers of CUPTI held records that are incomplete or of an unknown kind; what stood behind those is "
+    "lost";
+
+constexpr int after_want_of_memory_ms = 1000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -37,6 +40,7 @@ void DecoderThread::run() {
         const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : milliseconds_until(next_look));
         record::ThreadBuffer* thread = record::recording_thread();
         RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
+        if (calls_.take_shortage()) calls_.hand_over();
         decode_calls(decoder, thread);
         // Also while buffers come without end, of a program that goes on.
         tell_what_waits(thread);
@@ -49,8 +53,17 @@ void DecoderThread::run() {
         }
         if (was_stopping) return;
         // Not whenever we are woken: what is handed over there wakes us again.
-        if (Clock::now() >= next_look) next_look = Clock::now() + std::chrono::milliseconds(look_around_());
+        if (Clock::now() >= next_look) next_look = Clock::now() + look_around(decoder);
     }
+}
+
+std::chrono::milliseconds DecoderThread::look_around(RecordDecoder* decoder) {
+    int next_ms = after_want_of_memory_ms;
+    record::tell_or_count(nullptr, [&] {
+        if (decoder) decoder->see_clock();
+        next_ms = look_around_();
+    });
+    return std::chrono::milliseconds(next_ms);
 }
 
 // Not without end, although more may come all the time: others wait for what is done next. There are no more
@@ -68,7 +81,7 @@ void DecoderThread::tell_what_waits(record::ThreadBuffer* thread) {
     {
         std::lock_guard lock(mutex_);
         if (!to_tell_) return;
-        if (thread) (*to_tell_)(*thread);
+        if (thread) record::tell_or_count(thread, [&] { (*to_tell_)(*thread); });
         to_tell_ = nullptr;
     }
     told_.notify_all();
@@ -78,7 +91,7 @@ void DecoderThread::tell_what_may_be_gone(const record::ThreadBuffer* thread) {
     constexpr uint64_t extents_between = 4;  // of 64 KiB
     if (!thread || thread->next_order < told_until_) return;
     told_until_ = thread->next_order + extents_between;
-    tell_again_();
+    record::tell_or_count(nullptr, tell_again_);
 }
 
 void DecoderThread::tell(const std::function<void(record::ThreadBuffer&)>& tell) {

@@ -167,9 +167,9 @@ uint32_t Shapes::place(const PlaceKey& key) {
 }
 
 uint32_t Shapes::call(uint32_t callback) {
-    const auto [known, is_new] = calls_.try_emplace(callback, 0);
-    if (is_new) known->second = intern(base::JsonMembers().add("cbid", callback).text());
-    return known->second;
+    const auto known = calls_.find(callback);
+    if (known != calls_.end()) return known->second;
+    return calls_[callback] = intern(base::JsonMembers().add("cbid", callback).text());
 }
 
 uint32_t Shapes::text(const std::string& members) {

@@ -53,6 +53,7 @@ class CudaUse:
         synchronization: bool,
         memory: bool = False,
         crash_safe: bool = False,
+        memory_limit_bytes: int = 1 << 30,
         by_events: bool = False,
     ) -> None:
         self.synchronization = synchronization
@@ -68,6 +69,7 @@ class CudaUse:
                 synchronization=synchronization,
                 memory=memory,
                 crash_safe=crash_safe,
+                memory_limit_bytes=memory_limit_bytes,
                 libraries=cupti_libraries(),
             )
         if self._number is None:

@@ -51,7 +51,14 @@ class ExperimentalConfig(Value):
         require_text("custom_profiler_config", self.custom_profiler_config)
         require_choice("cuda_graphs", self.cuda_graphs, ("nodes", "launches"))
         require_bools(self)
+        self._check_metrics()
         self._check_sampling()
+
+    def _check_metrics(self) -> None:
+        for metric in (*self.profiler_metrics, *self.pm_sampling_metrics):
+            if not (metric and metric.isascii() and metric.isprintable()):
+                example = "sm__cycles_active.avg"
+                raise UsageError(f"{metric!r} is no name of a metric", hint=f"names are like {example}")
 
     def _check_sampling(self) -> None:
         interval_ns = require_int(

@@ -93,14 +93,22 @@ def _cuda_driver() -> Feature:
 
 def _cupti() -> Feature:
     named = os.environ.get(PATH_VARIABLE)
-    if named and os.sep in named and not os.path.exists(named):
-        return Feature("cupti", False, f"{named} does not exist", f"{PATH_VARIABLE} names it")
+    if named and os.sep in named and not _is_library(named):
+        why = "is no library" if os.path.exists(named) else "does not exist"
+        return Feature("cupti", False, f"{named} {why}", f"{PATH_VARIABLE} names it")
     library = _cupti_in_use() or named or _cupti_of_a_session()
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
     reason = why_missing()
     detail = library if reason is None else f"{library}, but {reason}"
     return Feature("cupti", reason is None, detail + _stays_attached())
+
+
+def _is_library(path: str) -> bool:
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
 
 
 def _cupti_in_use() -> str:

@@ -88,3 +88,9 @@ def test_graphs_are_recorded_as_nodes_or_as_launches() -> None:
     assert ExperimentalConfig(cuda_graphs="launches").cuda_graphs == "launches"
     with pytest.raises(KinetographError, match="cuda_graphs: expected 'nodes' or 'launches'"):
         ExperimentalConfig(cuda_graphs="all")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["\udcff", "dram__bytes_read.sum\0x", ""])
+def test_what_can_be_no_metric_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="is no name of a metric"):
+        ExperimentalConfig(pm_sampling_metrics=[name])

@@ -55,6 +55,8 @@ def test_the_cupti_that_is_named_is_the_one_that_a_session_opens(
     assert by_name()["cupti"].detail == f"{library} does not exist"
     library.parent.mkdir(parents=True)
     library.touch()
+    assert by_name()["cupti"].detail == f"{library} is no library"
+    library.write_bytes(b"\x7fELF")
     assert str(library) in by_name()["cupti"].detail
     monkeypatch.delenv("KINETOGRAPH_CUPTI")
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
