@@ -7,13 +7,40 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "record/losses.h"
 #include "record/recorder.h"
 
 namespace kinetograph::record {
+
+namespace {
+
+std::string line_of(const char* path) {
+    char text[64] = "";
+    if (std::FILE* file = std::fopen(path, "re")) {
+        if (std::fgets(text, sizeof text, file)) text[std::strcspn(text, "\n")] = 0;
+        std::fclose(file);
+    }
+    return text;
+}
+
+// What libraries call the threads that they start. Others are called as the program is, or as its main thread
+// was called when they began, which names no thread.
+std::string name_by_system() {
+    constexpr size_t longest = 15;
+    char name[longest + 1] = "";
+    if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) return {};
+    const bool is_programs = std::strncmp(name, program_invocation_short_name, longest) == 0;
+    return is_programs || line_of("/proc/self/comm") == name ? std::string() : name;
+}
+
+}  // namespace
 
 ThreadBuffer* register_thread() noexcept {
     try {
@@ -58,7 +85,9 @@ void Recorder::introduce(ThreadBuffer& thread) {
         for (auto& [id, session] : sessions_)
             if (session.options.all_threads) add_member(session, thread, session.recording_since);
         thread.name = given_names_.take(thread.tid);
-        thread.is_renamed = thread.has_given_name = !thread.name.empty();
+        thread.has_given_name = !thread.name.empty();
+        if (!thread.has_given_name) thread.name = name_by_system();
+        thread.is_renamed = !thread.name.empty();
     } catch (const std::bad_alloc&) {
         for (auto& [id, session] : sessions_) session.members.erase(&thread);
         living_threads_.erase(thread.tid);

@@ -118,6 +118,24 @@ TEST(names_of_threads_that_have_ended_make_room) {
     CHECK(names.all().size() <= 1'000);
 }
 
+TEST(a_thread_that_a_library_has_named_is_called_so_unless_a_name_is_given) {
+    const auto session = recorder().start(of_all_threads());
+    std::thread([] { scope("of nobody"); }).join();
+    std::thread([] {
+        pthread_setname_np(pthread_self(), "pt_worker");
+        scope("of a library");
+    }).join();
+    std::thread([] {
+        pthread_setname_np(pthread_self(), "pt_worker");
+        recorder().suggest_thread_name("found");
+        scope("of Python");
+    }).join();
+    const trace::Trace trace = trace::build_trace(recorder().stop(session));
+    CHECK(!track_of(trace, "of nobody").ends_with(")"));
+    CHECK(track_of(trace, "of a library").ends_with("(pt_worker)"));
+    CHECK(track_of(trace, "of Python").ends_with("(found)"));
+}
+
 TEST(a_found_name_gives_way_to_a_given_one_and_not_to_none) {
     const auto session = recorder().start(of_all_threads());
     Worker worker;
