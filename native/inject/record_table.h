@@ -1,9 +1,11 @@
 // All that this library knows of the recorder: the C table.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "inject/process.h"
 #include "kinetograph/record_abi.h"
 
 namespace kinetograph::inject {
@@ -20,9 +22,13 @@ inline const kinetograph_record_table* const recorder = known_table();
 
 inline constexpr uint32_t sessions_record = 1;  // a bit of `active`
 
-// The one load that an annotation costs while nobody records.
-inline bool is_listening() noexcept {
+inline bool is_recording() noexcept {
     return (__atomic_load_n(recorder->active, __ATOMIC_RELAXED) & sessions_record) != 0;
+}
+
+// Two loads are what an annotation costs while nobody records.
+inline bool is_listening() noexcept {
+    return is_recording() || (is_forked.load(std::memory_order_relaxed) && take_part_as_child());
 }
 
 }  // namespace kinetograph::inject

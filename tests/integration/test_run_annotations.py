@@ -13,28 +13,30 @@ from tests.libraries import needs
 
 import kinetograph as kg
 
-pytestmark = needs("nvtx", "ittapi")
-
+needs_both = needs("nvtx", "ittapi")
 
 PROGRAM = PROGRAMS / "annotates.py"
 
 
-@pytest.fixture(scope="module")
-def program_in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_from(source: Path, built: Path) -> Path:
     headers = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "include"
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None or not (headers / "nvtx3").exists():
         pytest.skip("no C compiler, or no headers of NVTX")
-    built = tmp_path_factory.mktemp("c") / "annotating"
-    source = PROGRAMS / "annotating_child.c"
     subprocess.run([compiler, "-O1", f"-I{headers}", source, "-o", built, "-ldl"], check=True)
     return built
+
+
+@pytest.fixture(scope="module")
+def program_in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_from(PROGRAMS / "annotating_child.c", tmp_path_factory.mktemp("c") / "annotating")
 
 
 def categories(trace: kg.Trace) -> dict[str, str]:
     return {event.name: event.category for event in trace.events if event.category != "python_function"}
 
 
+@needs_both
 def test_a_program_that_knows_nothing_of_us_is_heard(tmp_path: Path) -> None:
     done = recorded(tmp_path / "trace.json", PROGRAM)
     assert done.returncode == 0, done.stderr
@@ -43,6 +45,7 @@ def test_a_program_that_knows_nothing_of_us_is_heard(tmp_path: Path) -> None:
     assert notes(trace, "annotations") == []
 
 
+@needs_both
 def test_a_process_that_is_no_python_is_heard_too(program_in_c: Path, tmp_path: Path) -> None:
     done = recorded(tmp_path / "trace.json", PROGRAM, program_in_c)
     assert (done.returncode, done.stdout) == (0, b"7\n"), done.stderr
@@ -55,6 +58,22 @@ def test_a_process_that_is_no_python_is_heard_too(program_in_c: Path, tmp_path: 
     assert notes(trace, "ended") == []
 
 
+def test_children_that_such_a_process_forks_are_heard_too(tmp_path: Path) -> None:
+    program = built_from(PROGRAMS / "annotating_and_forking.c", tmp_path / "forking")
+    start = "import subprocess, sys; subprocess.run(sys.argv[1:], check=True)"
+    done = recorded(tmp_path / "trace.json", "-c", start, program)
+    assert done.returncode == 0, done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    said = {
+        event.name: event.track.process.pid for event in trace.events if event.track.process.name == "forking"
+    }
+    assert said.keys() == {"before", "behind", "in a child", "in a child's child"}
+    assert said["before"] == said["behind"]
+    assert len(set(said.values())) == 3
+    assert notes(trace, "ended") == []
+
+
+@needs_both
 def test_another_tool_keeps_its_place_and_a_note_says_so(tmp_path: Path) -> None:
     done = recorded(
         tmp_path / "trace.json", PROGRAM, env=with_variables(NVTX_INJECTION64_PATH="/another/tool.so")
@@ -66,5 +85,6 @@ def test_another_tool_keeps_its_place_and_a_note_says_so(tmp_path: Path) -> None
     assert "went to /another/tool.so, which NVTX_INJECTION64_PATH names" in note
 
 
+@needs_both
 def test_without_us_the_program_does_the_same(program_in_c: Path) -> None:
     assert python(PROGRAM, program_in_c).stdout == b"7\n"
