@@ -190,7 +190,7 @@ std::unique_ptr<at::ObserverContext> begin(size_t number, const at::RecordFuncti
     Thread& thread = this_thread();
     std::shared_ptr<ThreadLog>& log = thread.logs[number];
     if (!log || log->trace != trace) [[unlikely]]
-        new_log(place, trace, function.threadId(), log);
+        new_log(place, trace, at::RecordFunction::currentThreadId(), log);
 
     NodeFacts facts;
     facts.id = place.next_id.fetch_add(1, std::memory_order_relaxed);
