@@ -218,8 +218,8 @@ def observer_from_environment(given: Any) -> Any:
     """That of a profile: as given, or what the environment asks for."""
     if given is None:
         return _observer_of_environment()
-    missing = [name for name in ("start", "stop", "cleanup") if not callable(getattr(given, name, None))]
-    if missing:
+    has_all = all(callable(getattr(given, name, None)) for name in ("start", "stop", "cleanup"))
+    if not has_all or isinstance(given, type):
         raise ArgumentError(
             f"execution_trace_observer must have start(), stop() and cleanup(), got {given!r}",
             hint="kg.ExecutionTraceObserver().register_callback(path) makes one",

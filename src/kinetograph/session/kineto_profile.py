@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from kinetograph.checks import require_bool, require_positive, require_text
+from kinetograph.checks import require_bool, require_positive, require_text, spelled
 from kinetograph.errors import StateError, warn_program
 from kinetograph.hints import TYPE_CHECKING, Literal
 from kinetograph.session.activity import ActivityType
@@ -175,18 +175,28 @@ class KinetoProfile(ProfileOutputs):
         cycle = self._running_cycle()
         if cycle is None or not cycle.has_started:
             return False
-        if self.execution_trace_observer is not None:
-            self.execution_trace_observer.stop()
-        self._keep(cycle.stop())
+        try:
+            self._tell_observer("stop")
+        finally:
+            self._keep(cycle.stop())
         return True
+
+    def _tell_observer(self, method: str) -> None:
+        """Whatever it does: the profile comes to its end, and the program to what it was about to do."""
+        if self.execution_trace_observer is None:
+            return
+        try:
+            getattr(self.execution_trace_observer, method)()
+        except Exception as error:
+            failed = f"{method}() of its observer failed: {spelled(error)}"
+            warn_program(f"the execution trace may be missing, {failed}")
 
     def _discard_cycle(self) -> None:
         """End one that does not come to its trace. The first leaves an empty one, for who asks for events."""
         cycle = self._running_cycle()
         if cycle is None:
             return
-        if self.execution_trace_observer is not None:
-            self.execution_trace_observer.stop()
+        self._tell_observer("stop")
         if self._traces:
             cycle.discard()
             return

@@ -157,8 +157,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             action, self.current_action = self.current_action, self._asked
             trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
             self._end()
-            if self.execution_trace_observer is not None:
-                self.execution_trace_observer.cleanup()
+            self._tell_observer("cleanup")
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
             self._trace_ready()

@@ -203,6 +203,9 @@ def test_process_groups_are_told_as_by_torch(tmp_path: Path) -> None:
     assert json.loads(told[0]["values"][0])[0]["group_size"] == 1
     shared = {name for name in ours.names() if "all" in name and "reduce" in name}
     assert {"c10d::allreduce_", "gloo:all_reduce"} <= shared <= set(theirs.names())
+    # Gloo's worker begins what the main thread has made: each thread has its own number all the same.
+    threads = [attributes(node)["tid"] for node in ours.nodes if node["name"].endswith("|thread]")]
+    assert len(threads) == len(set(threads)) > 1
 
 
 def test_nodes_link_to_the_operators_of_our_profile(tmp_path: Path) -> None:
@@ -245,6 +248,38 @@ def test_the_observer_follows_the_schedule(tmp_path: Path) -> None:
     graph = Graph(loaded(tmp_path / "graph.json.gz"))
     graph.check()
     assert [name for name in graph.names() if name.startswith("step")] == ["step 2", "step 5"]
+
+
+class Failing:
+    def start(self) -> None: ...
+
+    def stop(self) -> None:
+        raise OSError("of the observer")
+
+    cleanup = stop
+
+
+def test_a_profile_outlives_an_observer_that_fails_and_the_program_its_own_error() -> None:
+    ready: list[int] = []
+    profile = kg.profile(
+        execution_trace_observer=Failing(), on_trace_ready=lambda profile: ready.append(len(profile.events()))
+    )
+
+    def program() -> None:
+        with profile:
+            torch.ones(1)
+            raise LookupError("of the program")
+
+    failed = r"cleanup\(\) of its observer failed: OSError\('of the observer'\)"
+    with pytest.raises(LookupError, match="of the program"), pytest.warns(UserWarning, match=failed):
+        program()
+    assert ready == [len(profile.events())] != [0]
+    assert not torch.autograd.profiler._is_profiler_enabled
+
+
+def test_a_class_is_no_observer() -> None:
+    with pytest.raises(kg.ArgumentError, match=r"must have start\(\), stop\(\) and cleanup\(\), got <class"):
+        kg.profile(execution_trace_observer=kg.ExecutionTraceObserver)
 
 
 def test_torchs_own_observer_is_taken_by_our_profile(tmp_path: Path) -> None:
