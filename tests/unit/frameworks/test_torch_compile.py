@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -85,6 +86,20 @@ def test_compiled_regions_equal_those_of_torchs_profiler(
     names = [op.name for op in seen]
     assert "Torch-Compiled Region: 0/0" in names
     assert "Pregraph bytecode" in names
+
+
+def test_inputs_of_a_launch_equal_those_of_torchs_profiler(tmp_path: Path) -> None:
+    one = torch.ones(2, 3)
+
+    def launch() -> None:
+        with range_of_torch("a launch", (one, 2.0, -3.0, 1e-5, 0.5, 1e300, 7, True), {"num_warps": 4}):
+            pass
+
+    seen = ours(launch, tmp_path / "ours.json", record_shapes=True)
+    assert seen == theirs(launch, tmp_path / "theirs.json", record_shapes=True)
+    files = (json.loads((tmp_path / name).read_text()) for name in ("ours.json", "theirs.json"))
+    told = [[row["args"] for row in file["traceEvents"] if row["name"] == "a launch"] for file in files]
+    assert [row["Concrete Inputs"] for row in told[0]] == [row["Concrete Inputs"] for row in told[1]] != []
 
 
 def test_stages_of_a_compilation_equal_those_of_torchs_profiler(tmp_path: Path) -> None:

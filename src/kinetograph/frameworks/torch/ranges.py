@@ -121,7 +121,10 @@ def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = N
 
 def _concrete(value: Any) -> str:
     """As torch writes numbers; tensors are told by their sizes."""
-    return str(value) if isinstance(value, (bool, int, float, str)) else ""
+    if isinstance(value, float):
+        text = f"{value:.17g}"
+        return f"{text}." if text.lstrip("-").isdigit() else text
+    return str(value) if isinstance(value, (bool, int, str)) else ""
 
 
 def _standing_for(ranges: Ranges, torchs: type) -> type:
