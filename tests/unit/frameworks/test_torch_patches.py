@@ -62,6 +62,12 @@ def test_ranges_of_record_function_are_scopes_of_ours() -> None:
     assert (decorated.name, decorated.parent) == ("decorated", outer)
 
 
+def test_names_that_torch_takes_are_taken() -> None:
+    with without_operators() as profile, torch.profiler.record_function(b"load", b"some text"):
+        pass
+    assert [(event.name, event.args) for event in profile.events()] == [("load", {"args": "some text"})]
+
+
 def test_no_range_is_recorded_twice_where_the_observer_tells_of_it() -> None:
     with kg.profile() as profile, torch.profiler.record_function("range"):
         pass

@@ -55,7 +55,8 @@ def _methods_of_ours(patches: Patches, enter: Any, leave: Any) -> tuple[Any, Any
     def begin(self: Any) -> Any:
         entered = enter(self)
         if patches.is_on and _native.is_recording() and not (is_observing() or is_emitting()):
-            scope = _native.scope(self.name) if self.args is None else _native.scope(self.name, self.args)
+            name = _text(self.name)
+            scope = _native.scope(name) if self.args is None else _native.scope(name, _text(self.args))
             scope.__enter__()
             vars(self)[_SCOPE] = scope
         return entered
@@ -68,6 +69,11 @@ def _methods_of_ours(patches: Patches, enter: Any, leave: Any) -> tuple[Any, Any
         return leave(self, *error)
 
     return begin, end
+
+
+def _text(name: Any) -> str:
+    """Torch takes bytes as well, and we are in the way of the program here: nothing is refused."""
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
 
 
 class _NvtxBelow:
@@ -88,7 +94,7 @@ class _NvtxBelow:
 
     def rangePushA(self, text: str) -> Any:  # noqa: N802
         depth = self._torchs.rangePushA(text)
-        scope = _native.scope(text) if self._is_ours else None
+        scope = _native.scope(_text(text)) if self._is_ours else None
         if scope is not None:
             scope.__enter__()
         self._open.append(scope)
