@@ -40,10 +40,6 @@ bool is_listening() noexcept {
     return collector() != nullptr;
 }
 
-bool is_settled() noexcept {
-    return has_looked_for_collector();
-}
-
 itt::Domain* make_domain(const char* name) noexcept {
     const Functions* tool = collector();
     return tool ? tool->domain_create(name) : nullptr;

@@ -15,8 +15,6 @@ namespace kinetograph::emit::ittapi {
 
 // Whether a tool takes what is told. Settles it, as every call does.
 KINETOGRAPH_API bool is_listening() noexcept;
-// Whether that is settled: a tool that comes later is not asked for.
-KINETOGRAPH_API bool is_settled() noexcept;
 
 // Domains and strings are for ever; nullptr without a tool.
 KINETOGRAPH_API itt::Domain* make_domain(const char* name) noexcept;

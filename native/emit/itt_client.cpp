@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -80,7 +79,6 @@ itt::Api api[] = {
 };
 
 const char* library_path;
-std::atomic<bool> has_looked{false};
 
 itt::Global global = [] {
     itt::Global client{};
@@ -106,7 +104,6 @@ void take_exported_functions(void* library) {
 }
 
 bool load() {
-    has_looked.store(true, std::memory_order_relaxed);
     const char* path = std::getenv(variable);
     void* library = path && *path ? dlopen(path, RTLD_LAZY) : nullptr;
     if (!library) return false;
@@ -126,10 +123,6 @@ bool load() {
 const Functions* collector() noexcept {
     static const bool is_there = load();
     return is_there ? &functions : nullptr;
-}
-
-bool has_looked_for_collector() noexcept {
-    return has_looked.load(std::memory_order_relaxed);
 }
 
 }  // namespace kinetograph::emit::ittapi

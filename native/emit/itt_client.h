@@ -28,6 +28,5 @@ struct Functions {
 
 // nullptr without a collector. The first call loads it.
 const Functions* collector() noexcept;
-bool has_looked_for_collector() noexcept;
 
 }  // namespace kinetograph::emit::ittapi

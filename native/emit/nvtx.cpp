@@ -61,10 +61,6 @@ bool is_listening() noexcept {
            found.nvtxRangePushEx_impl_fnptr || found.nvtxRangePushA_impl_fnptr;
 }
 
-bool is_settled() noexcept {
-    return NVTX_VERSIONED_IDENTIFIER(nvtxGlobals).initState != NVTX_INIT_STATE_FRESH;
-}
-
 void* make_domain(const char* name) noexcept {
     return nvtxDomainCreateA(name);
 }

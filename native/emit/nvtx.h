@@ -21,8 +21,6 @@ struct Message {
 KINETOGRAPH_API bool is_built() noexcept;
 // Whether a tool takes what is told. Settles it, as every call does.
 KINETOGRAPH_API bool is_listening() noexcept;
-// Whether that is settled: a tool that comes later is not asked for.
-KINETOGRAPH_API bool is_settled() noexcept;
 
 // Domains, texts and names of categories are for ever.
 KINETOGRAPH_API void* make_domain(const char* name) noexcept;

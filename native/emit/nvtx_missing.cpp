@@ -15,9 +15,6 @@ bool is_built() noexcept {
 bool is_listening() noexcept {
     return false;
 }
-bool is_settled() noexcept {
-    return false;
-}
 void* make_domain(const char*) noexcept {
     return nullptr;
 }
