@@ -32,9 +32,13 @@ Handle number(T* pointer) {
     return reinterpret_cast<Handle>(pointer);
 }
 
+// What the program has annotated by us, under the GIL.
+uint64_t made_by_nvtx = 0, made_by_itt = 0;
+
 // A str, or the number of a registered one.
 template <class Use>
 auto with_message(nb::handle message, Use&& use) {
+    ++made_by_nvtx;
     if (PyLong_Check(message.ptr()))
         return use(emit::nvtx::Message{"", pointer<void>(nb::cast<Handle>(message))});
     const Utf8 text(message.ptr());
@@ -43,6 +47,7 @@ auto with_message(nb::handle message, Use&& use) {
 
 template <class Use>
 auto with_string(nb::handle name, Use&& use) {
+    ++made_by_itt;
     if (PyLong_Check(name.ptr())) return use(pointer<itt::String>(nb::cast<Handle>(name)));
     return use(emit::ittapi::is_listening() ? emit::ittapi::make_string(Utf8(name.ptr()).text()) : nullptr);
 }
@@ -97,7 +102,6 @@ uint32_t jit_loaded(nb::str name, Handle address, uint32_t bytes, std::optional<
 void bind_nvtx(nb::module_& module) {
     module.def("nvtx_is_built", &emit::nvtx::is_built);
     module.def("nvtx_is_listening", &emit::nvtx::is_listening);
-    module.def("nvtx_is_settled", &emit::nvtx::is_settled);
     module.def(
         "nvtx_domain", [](nb::str name) { return number(emit::nvtx::make_domain(Utf8(name.ptr()).text())); },
         "name"_a);
@@ -131,7 +135,6 @@ void bind_nvtx(nb::module_& module) {
 
 void bind_itt(nb::module_& module) {
     module.def("itt_is_listening", &emit::ittapi::is_listening);
-    module.def("itt_is_settled", &emit::ittapi::is_settled);
     module.def(
         "itt_domain", [](nb::str name) { return number(emit::ittapi::make_domain(Utf8(name.ptr()).text())); },
         "name"_a);
@@ -162,6 +165,7 @@ void bind_itt(nb::module_& module) {
 }  // namespace
 
 void bind_other_tools(nb::module_& module) {
+    module.def("own_annotations", [] { return std::pair(made_by_nvtx, made_by_itt); });
     bind_nvtx(module);
     bind_itt(module);
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import filterfalse
 from typing import NamedTuple
 
@@ -39,13 +39,13 @@ class Interface(NamedTuple):
     """Python modules that make annotations whenever they are used."""
     libraries: tuple[str, ...]
     """The same for libraries: how their file names begin."""
-    is_settled: Callable[[], bool]
-    """Whether we have asked, ourselves, for the tool that our own annotations go to."""
+    own: str
+    """Our own annotations of the kind."""
 
 
 _NVTX_LIBRARIES = ("libnccl.so", "libcudf.so", "libcuml.so")
-NVTX = Interface("NVTX", "NVTX_INJECTION64_PATH", ("nvtx",), _NVTX_LIBRARIES, _native.nvtx_is_settled)
-ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), (), _native.itt_is_settled)
+NVTX = Interface("NVTX", "NVTX_INJECTION64_PATH", ("nvtx",), _NVTX_LIBRARIES, "kg.nvtx")
+ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), (), "kg.itt")
 
 # What was in the process when an interface was installed: it may have asked before.
 _early: dict[Interface, frozenset[str]] = {}
@@ -92,20 +92,24 @@ def run_variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {interface.variable: library() for interface in free} if os.path.exists(library()) else {}
 
 
-def missed() -> Iterator[str]:
-    """Sentences on annotations that this process makes and a trace lacks."""
+def missed(before: tuple[int, int]) -> Iterator[str]:
+    """Sentences on annotations that this process makes and a trace lacks.
+
+    `before` is what `_native.own_annotations()` said when the trace began.
+    """
     for interface in (NVTX, ITT):
         told = owner(interface)
+        silent = set() if _made_by_us(interface, before) else {interface.own}
         if told is None:
-            yield from _not_installed(interface)
+            yield from _not_installed(interface, silent)
         elif told == library():
-            yield from _installed_late(interface)
+            yield from _installed_late(interface, silent)
         else:
             yield f"{interface.name} annotations went to {told}, which {interface.variable} names"
 
 
-def _not_installed(interface: Interface) -> Iterator[str]:
-    names = ", ".join(_annotating(interface))
+def _not_installed(interface: Interface, silent: set[str]) -> Iterator[str]:
+    names = ", ".join(name for name in _annotating(interface) if name not in silent)
     if names:
         yield (
             f"{interface.name} annotations of {names} are not recorded: "
@@ -113,8 +117,8 @@ def _not_installed(interface: Interface) -> Iterator[str]:
         )
 
 
-def _installed_late(interface: Interface) -> Iterator[str]:
-    names = ", ".join(sorted(filterfalse(_has_come, _early.get(interface, ()))))
+def _installed_late(interface: Interface, silent: set[str]) -> Iterator[str]:
+    names = ", ".join(sorted(filterfalse(_has_come, _early.get(interface, frozenset()) - silent)))
     if names:
         yield (
             f"{interface.name} annotations of {names} may be missing: "
@@ -125,11 +129,15 @@ def _installed_late(interface: Interface) -> Iterator[str]:
 def _annotating(interface: Interface) -> Iterator[str]:
     """What is in this process and makes annotations."""
     yield from (name for name in interface.modules if name in sys.modules)
-    ours = interface.name.lower()
-    if f"kinetograph.{ours}.ranges" in sys.modules and interface.is_settled():
-        yield f"kg.{ours}"
+    if _made_by_us(interface):
+        yield interface.own
     found = map(os.path.basename, map(_native.mapped_library, interface.libraries))
     yield from (name for name in found if name and not (name.startswith("libnccl") and _nccl_rests()))
+
+
+def _made_by_us(interface: Interface, before: tuple[int, int] = (0, 0)) -> bool:
+    number = (NVTX, ITT).index(interface)
+    return _native.own_annotations()[number] > before[number]
 
 
 def _nccl_rests() -> bool:

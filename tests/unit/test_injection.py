@@ -100,6 +100,12 @@ def test_our_own_ranges_are_named_if_the_first_came_before_installing(ours: str)
 
 
 @pytest.mark.parametrize("ours", ["nvtx", "itt"])
+def test_our_own_ranges_before_a_session_need_no_note(ours: str) -> None:
+    program = f"import kinetograph as kg\nkg.{ours}.mark('first')\nwith kg.profile() as p: pass\n"
+    assert printed_by(program + "print([note.kind for note in p.trace.notes])") == ["['clock', 'cost']"]
+
+
+@pytest.mark.parametrize("ours", ["nvtx", "itt"])
 def test_our_own_ranges_that_are_recorded_need_no_note(ours: str) -> None:
     assert noted_of_ours(ours, f"kg.{ours}.install()") == []
 

@@ -75,6 +75,7 @@ class Session:
         self._stopping = threading.RLock()
         self._callback_errors = observer.ErrorLog()
         self._distributed = _distributed_info()
+        self._annotations_before = _native.own_annotations()
         self.exit_path = exit_path
         """Where the trace goes if the program ends before `stop`."""
         self.started_at = time.time()
@@ -383,6 +384,11 @@ class Session:
             self._cuda.pause()
         self._cuda_notes = [] if self._cuda is None else list(self._cuda.notes())
 
+    def _missed_annotations(self) -> Iterator[str]:
+        from kinetograph.injection import missed
+
+        return missed(self._annotations_before)
+
     def _notes(self) -> Iterator[tuple[str, str]]:
         """Kinds and texts."""
         if self._calls is not None:
@@ -392,7 +398,7 @@ class Session:
         for sentence in self._cuda_notes:
             yield "cuda", sentence
         if ActivityType.CPU in self._activities:
-            yield from (("annotations", sentence) for sentence in _missed_annotations())
+            yield from (("annotations", sentence) for sentence in self._missed_annotations())
         if not self._activities:
             yield "activities", "no activity was chosen, so nothing is recorded"
         for sentence in self._callback_errors.close():
@@ -434,12 +440,6 @@ def _cuda_use(config: ProfilerConfig) -> CudaUse | CudaMetrics:
     if wanted.pm_sampling_metrics:
         use.sample(wanted.pm_sampling_metrics, interval_ns=wanted.pm_sampling_interval_ns)
     return use
-
-
-def _missed_annotations() -> Iterator[str]:
-    from kinetograph.injection import missed
-
-    return missed()
 
 
 def _operators(config: ProfilerConfig, activities: frozenset[ActivityType]) -> Operators:
