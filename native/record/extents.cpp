@@ -33,14 +33,13 @@ void Recorder::take_extent_back(ThreadBuffer& thread) {
 }
 
 bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
-    bool has_room = false;
-    tell_or_count(&thread, [&] { has_room = Recorder::instance().next_extent(thread, units); });
-    return has_room;
-}
-
-void count_want_of_memory(ThreadBuffer* thread) noexcept {
-    Recorder::instance().take_memory_to_be_exhausted();
-    if (thread) count_loss(*thread, &LossCounts::dropped);
+    try {
+        return Recorder::instance().next_extent(thread, units);
+    } catch (const std::bad_alloc&) {
+        Recorder::instance().take_memory_to_be_exhausted();
+        count_loss(thread, &LossCounts::dropped);
+        return false;
+    }
 }
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
@@ -129,14 +128,20 @@ void Recorder::fill(ThreadBuffer& thread) {
 // Ring sessions let go of what is too old or too much.
 void Recorder::advance_rings() {
     for (auto& [id, session] : sessions_)
-        if (session.ring_held_at == 0) advance_ring(session);
+        if (!holds_ring(session)) advance_ring(session);
     trim();
 }
 
+// Not for all the memory there is: a device may be waited for as long as it likes, while threads go on.
+bool Recorder::holds_ring(const Session& session) const {
+    return session.ring_held_at != 0 && extent_bytes_ + slab_bytes <= session.options.limits.memory_bytes / 2;
+}
+
 void Recorder::advance_ring(Session& session) {
+    const uint64_t asked_at = session.ring_held_at ? session.ring_held_at : base::ticks();
     if (session.options.ring_ns != 0)
         session.keep_from =
-            std::max(session.keep_from, base::ticks_before(base::ticks(), session.options.ring_ns));
+            std::max(session.keep_from, base::ticks_before(asked_at, session.options.ring_ns));
     size_t bytes = extent_bytes_;
     for (const Filled& filled : filled_) {
         if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;

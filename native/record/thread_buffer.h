@@ -146,17 +146,14 @@ inline void count_loss(ThreadBuffer& thread, std::atomic<uint64_t> LossCounts::*
     if (thread.file_losses) (thread.file_losses->*loss).fetch_add(more, std::memory_order_relaxed);
 }
 
-// An event is lost for want of memory, in a thread that may have no buffer. By the owner.
-KINETOGRAPH_API void count_want_of_memory(ThreadBuffer* thread) noexcept;
-
 // Threads of ours tell what they have seen by this: want of memory is a loss that is counted, and not the end
-// of the program.
+// of the program. nullptr: nothing is lost, for it is tried again.
 template <class Tell>
 void tell_or_count(ThreadBuffer* thread, Tell&& tell) noexcept {
     try {
         tell();
     } catch (const std::bad_alloc&) {
-        count_want_of_memory(thread);
+        if (thread) count_loss(*thread, &LossCounts::dropped);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "collect/cuda_events/context_events.h"
 
 #include <cmath>
+#include <new>
 
 #include "base/clock.h"
 
@@ -75,7 +76,11 @@ Event ContextEvents::take() {
 
 void ContextEvents::give_back(CUevent event) {
     std::lock_guard lock(mutex_);
-    free_.push_back(event);
+    try {
+        free_.push_back(event);
+    } catch (const std::bad_alloc&) {
+        // It goes with its context.
+    }
 }
 
 std::shared_ptr<const Anchor> ContextEvents::anchor() {

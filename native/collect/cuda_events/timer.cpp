@@ -154,21 +154,28 @@ void ScopeTimer::lose(TimedScope& scope) {
 
 void ScopeTimer::harvest(record::ThreadBuffer* thread, bool wait) {
     const RelaxedCapture relaxed(driver_);
-    Scopes scopes, running;
+    Scopes scopes;
     {
         std::lock_guard lock(mutex_);
         scopes.swap(ended_);
     }
     ticks_per_ns_ = measured_rate();
-    for (std::unique_ptr<TimedScope>& scope : scopes) {
+    std::erase_if(scopes, [&](const std::unique_ptr<TimedScope>& scope) {
         const Outcome outcome = tell(thread, *scope, wait);
-        if (outcome == Outcome::running) running.push_back(std::move(scope));
         if (outcome == Outcome::lost) lose(*scope);
-    }
+        return outcome != Outcome::running;
+    });
+    put_back(std::move(scopes));
     renew_anchors(wait);
+}
+
+// In front of those that have ended meanwhile; where there are none, without asking for memory.
+void ScopeTimer::put_back(Scopes running) {
     std::lock_guard lock(mutex_);
-    ended_.insert(ended_.begin(), std::make_move_iterator(running.begin()),
-                  std::make_move_iterator(running.end()));
+    if (!ended_.empty())
+        running.insert(running.end(), std::make_move_iterator(ended_.begin()),
+                       std::make_move_iterator(ended_.end()));
+    ended_.swap(running);
 }
 
 ScopeTimer::Outcome ScopeTimer::tell(record::ThreadBuffer* thread, TimedScope& scope, bool wait) {

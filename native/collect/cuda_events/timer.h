@@ -52,6 +52,7 @@ private:
     Outcome tell(record::ThreadBuffer* thread, TimedScope& scope, bool wait);
     CUresult measure(const TimedScope& scope, float& before_ms, float& within_ms);
     void lose(TimedScope& scope);
+    void put_back(Scopes running);
     void renew_anchors(bool now);
 
     const Driver& driver_;

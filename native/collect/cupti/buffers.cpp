@@ -27,11 +27,17 @@ Buffers::Node* Buffers::make_node() noexcept {
 void Buffers::limit_to(size_t bytes) {
     std::lock_guard lock(mutex_);
     allowed_ = std::clamp(bytes / buffer_bytes, fewest_buffers, most_buffers);
+    free_down_to(allowed_);
 }
 
 void Buffers::shrink() {
     std::lock_guard lock(mutex_);
-    while (free_ && made_ > kept_buffers) {
+    free_down_to(kept_buffers);
+}
+
+// As far as nobody has them. Under the lock.
+void Buffers::free_down_to(size_t count) {
+    while (free_ && made_ > count) {
         Node* node = std::exchange(free_, free_->next);
         std::free(node->data);
         *node = {};

@@ -22,7 +22,7 @@ public:
         explicit operator bool() const { return data != nullptr; }
     };
 
-    // No more than these from now on, as far as they have not been made yet.
+    // No more than these from now on; those that somebody has he keeps.
     void limit_to(size_t bytes);
     // Frees what nobody has, but for some.
     void shrink();
@@ -62,6 +62,7 @@ private:
     // nullptr where it is not ours; of nullptr, one that has no memory.
     Node* node_of(const uint8_t* data);
     Node* make_node() noexcept;
+    void free_down_to(size_t count);
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;  // for the decoder

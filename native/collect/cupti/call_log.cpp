@@ -198,11 +198,17 @@ std::unique_ptr<CallLog::Chunk> CallLog::empty_chunk() {
 void CallLog::limit_to(size_t bytes) {
     std::lock_guard lock(chunks_mutex_);
     allowed_ = std::clamp(bytes / sizeof(Chunk), fewest_chunks, most_chunks);
+    free_down_to(allowed_);
 }
 
 void CallLog::shrink() {
     std::lock_guard lock(chunks_mutex_);
-    while (!empty_.empty() && chunks_ > kept_chunks) {
+    free_down_to(kept_chunks);
+}
+
+// As far as nobody has them. Under the lock of the chunks.
+void CallLog::free_down_to(size_t count) {
+    while (!empty_.empty() && chunks_ > count) {
         empty_.pop_back();
         --chunks_;
     }

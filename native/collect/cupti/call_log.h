@@ -44,7 +44,7 @@ public:
     explicit CallLog(Buffers& buffers);
     ~CallLog();
 
-    // No more memory than this from now on, as far as it has not been taken yet.
+    // No more memory than this from now on; what somebody has he keeps.
     void limit_to(size_t bytes);
     // Frees what nobody has, but for some.
     void shrink();
@@ -88,6 +88,7 @@ private:
     void add(Thread& thread, LoggedCall call);
     void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
     std::unique_ptr<Chunk> empty_chunk();
+    void free_down_to(size_t count);
     void queue(std::unique_ptr<Chunk> chunk);
     void leave(const std::shared_ptr<Thread>& thread);
 

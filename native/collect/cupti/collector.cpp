@@ -214,9 +214,9 @@ void CudaCollector::tell_in_advance() {
     record::ThreadBuffer* thread = record::recording_thread();
     if (!thread || state_ != CudaState::attached || !is_crash_safe() || says_incomplete_) return;
     if (decoder_->records() == complete_at_) return;
-    says_incomplete_ = true;
-    describe(*thread);
     cupti::tell_metadata(*thread, record::device_is_complete, "0");
+    describe(*thread);
+    says_incomplete_ = true;
 }
 
 void CudaCollector::tell_again() {
@@ -366,6 +366,7 @@ void CudaCollector::stop(uint64_t use) {
         uses_.erase(use);
         if (!uses_.empty()) {
             if (state_ == CudaState::attached) attachment_->drop_kinds(wanted_kinds());
+            apply_limits();
             return;
         }
         if (state_ == CudaState::attached) attachment_->detach();

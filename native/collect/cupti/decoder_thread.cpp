@@ -90,8 +90,10 @@ void DecoderThread::tell_what_waits(record::ThreadBuffer* thread) {
 void DecoderThread::tell_what_may_be_gone(const record::ThreadBuffer* thread) {
     constexpr uint64_t extents_between = 4;  // of 64 KiB
     if (!thread || thread->next_order < told_until_) return;
-    told_until_ = thread->next_order + extents_between;
-    record::tell_or_count(nullptr, tell_again_);
+    record::tell_or_count(nullptr, [&] {
+        tell_again_();
+        told_until_ = thread->next_order + extents_between;
+    });
 }
 
 void DecoderThread::tell(const std::function<void(record::ThreadBuffer&)>& tell) {

@@ -105,10 +105,14 @@ def _cupti() -> Feature:
 
 
 def _is_library(path: str) -> bool:
+    """As far as it can be read; what is no file is not opened, which might wait."""
     if not os.path.isfile(path):
         return False
-    with open(path, "rb") as file:
-        return file.read(4) == b"\x7fELF"
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def _cupti_in_use() -> str:
