@@ -257,8 +257,9 @@ def test_cuda_pauses_alone_only_where_it_is_recorded_alone(play: Play) -> None:
 
 def test_a_ring_keeps_what_is_newest_although_the_device_tells_of_it_late(play: Play) -> None:
     kept = play("fills_a_ring_until_the_end")
-    assert kept["user_annotation"] == kept["cuda_runtime"] > 0
-    assert kept["kernel"] == 3 * kept["cuda_runtime"]
+    # Where the ring begins, a step may have lost its launch, and a launch some of its kernels.
+    assert 0 < kept["user_annotation"] <= kept["cuda_runtime"] + 1
+    assert 3 * (kept["cuda_runtime"] - 1) <= kept["kernel"] <= 3 * kept["cuda_runtime"] + 3
 
 
 def test_a_fork_leaves_the_child_clean_and_the_parent_recording(play: Play) -> None:

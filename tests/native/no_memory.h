@@ -1,6 +1,7 @@
 // Lets a test be without memory, in one of its threads or in a library's. For one file of a program.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -9,7 +10,7 @@ namespace {
 // How many more allocations of this thread succeed; less than 0: all.
 thread_local int allocations_left = -1;
 // And what else there is to it, if anything.
-bool (*fails_here)() = nullptr;
+std::atomic<bool (*)()> fails_here{nullptr};
 
 struct NoMemoryAfter {
     explicit NoMemoryAfter(int allocations) { allocations_left = allocations; }
@@ -17,7 +18,8 @@ struct NoMemoryAfter {
 };
 
 bool is_out_of_memory() {
-    return allocations_left == 0 || (fails_here && fails_here());
+    bool (*const fails)() = fails_here.load();
+    return allocations_left == 0 || (fails && fails());
 }
 
 void* allocate(size_t bytes) {

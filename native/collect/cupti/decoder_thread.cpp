@@ -33,9 +33,14 @@ DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int
       thread_(base::start_quietly("kg-cupti", [this] { run(); })) {}
 
 void DecoderThread::run() {
-    record::Recorder::instance().serve_all();
+    bool serves = false;
+    const auto serve = [&] {
+        record::Recorder::instance().serve_all();
+        serves = true;
+    };
     Clock::time_point next_look = Clock::now();
     for (;;) {
+        if (!serves) record::tell_or_count(nullptr, serve);
         const bool was_stopping = is_stopping_.load(std::memory_order_acquire);
         const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : milliseconds_until(next_look));
         record::ThreadBuffer* thread = record::recording_thread();
