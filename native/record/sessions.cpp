@@ -158,9 +158,15 @@ bool Recorder::join(SessionId id) {
 void Recorder::serve_all() {
     ThreadBuffer& thread = current_thread ? *current_thread : register_thread();
     std::lock_guard lock(mutex_);
-    thread.serves_all = true;
     // It may tell of what happened before it got here.
     for (auto& [id, session] : sessions_) add_member(session, thread, session.recording_since);
+    thread.serves_all = true;
+}
+
+ThreadBuffer* serving_thread() noexcept {
+    if (!current_thread || !current_thread->serves_all)
+        tell_or_count(nullptr, [] { Recorder::instance().serve_all(); });
+    return recording_thread();
 }
 
 bool Recorder::leave(SessionId id) {

@@ -44,11 +44,12 @@ public:
         return trace::build_trace(std::move(recording), options);
     }
     // What other threads do meanwhile comes after the last flush.
-    void stop_while(const std::function<void()>& meanwhile) {
+    Trace stop_while(const std::function<void()>& meanwhile) {
         collect::flush_cuda(use_, true);
         meanwhile();
-        record::Recorder::instance().stop(id_);
+        record::Recording recording = record::Recorder::instance().stop(id_);
         collect::stop_cuda(use_);
+        return trace::build_trace(std::move(recording));
     }
 
 private:

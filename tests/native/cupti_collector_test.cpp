@@ -15,6 +15,7 @@
 #include <cupti.h>
 
 #include "check.h"
+#include "collect/cupti/buffers.h"
 #include "cuda_session.h"
 
 using namespace kinetograph;
@@ -350,6 +351,20 @@ TEST(kernels_of_a_program_that_goes_on_at_either_end_have_launches) {
     }
     is_over = true;
     other.join();
+}
+
+TEST(kernels_that_come_between_the_last_flush_and_the_end_have_launches) {
+    cuda().launch("lets go of what earlier tests left");
+    CudaSession session;
+    const Trace trace = session.stop_while([] {
+        // CUPTI hands a buffer over by itself when it is full.
+        const size_t launches = collect::cupti::Buffers::buffer_bytes / sizeof(CUpti_ActivityKernel10) + 50;
+        const uint64_t before = collect::cuda_status().records;
+        for (size_t i = 0; i < launches; ++i) cuda().launch("k");
+        while (collect::cuda_status().records < before + launches * 3 / 2) std::this_thread::yield();
+    });
+    CHECK(count(trace, Category::kernel) > 1000);
+    CHECK(kernels_without_a_launch(trace) == 0);
 }
 
 TEST(what_cupti_refuses_to_record_is_named) {

@@ -186,11 +186,10 @@ namespace {
 
 // Samples `rounds` times a stack of its own among changing ones, as a sampler would.
 void sample_many(int rounds) {
-    Recorder::instance().serve_all();
     collect::StackWriter writer;
     const std::vector<uint32_t> steady{id("outer"), id("steady")};
     for (int i = 0; i < rounds; ++i) {
-        record::ThreadBuffer* buffer = record::recording_thread();
+        record::ThreadBuffer* buffer = record::serving_thread();
         if (!buffer) return;
         writer.write(*buffer, {7, 1}, base::ticks(), steady);
         writer.write(*buffer, {8, 1}, base::ticks(), {id("outer"), id("step " + std::to_string(i % 100))});
@@ -225,8 +224,7 @@ TEST(a_thread_that_records_nothing_has_the_name_that_it_was_given) {
     const record::SessionId session = Recorder::instance().start(options);
     Recorder::instance().give_thread_name(tid, "given");
     std::thread([&] {
-        Recorder::instance().serve_all();
-        collect::StackWriter().write(*record::recording_thread(), {tid, 1}, base::ticks(), {id("function")});
+        collect::StackWriter().write(*record::serving_thread(), {tid, 1}, base::ticks(), {id("function")});
     }).join();
     is_over = true;
     is_over.notify_all();

@@ -85,7 +85,6 @@ void TimerThread::look_for_driver() {
 }
 
 void TimerThread::run() {
-    record::Recorder::instance().serve_all();
     std::unique_lock lock(mutex_);
     while (!is_stopping_) {
         if (!timer_) record::tell_or_count(nullptr, [this] { look_for_driver(); });
@@ -93,8 +92,7 @@ void TimerThread::run() {
         const uint64_t wanted = flushes_wanted_;
         const bool is_flush = wanted != flushes_done_;
         lock.unlock();
-        record::ThreadBuffer* thread = record::recording_thread();
-        if (timer) record::tell_or_count(thread, [&] { timer->harvest(thread, is_flush); });
+        if (timer) timer->harvest(is_flush);
         lock.lock();
         flushes_done_ = wanted;
         flushed_.notify_all();

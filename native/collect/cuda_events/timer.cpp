@@ -152,7 +152,7 @@ void ScopeTimer::lose(TimedScope& scope) {
     counts_.lost.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ScopeTimer::harvest(record::ThreadBuffer* thread, bool wait) {
+void ScopeTimer::harvest(bool wait) noexcept {
     const RelaxedCapture relaxed(driver_);
     Scopes scopes;
     {
@@ -160,13 +160,16 @@ void ScopeTimer::harvest(record::ThreadBuffer* thread, bool wait) {
         scopes.swap(ended_);
     }
     ticks_per_ns_ = measured_rate();
-    std::erase_if(scopes, [&](const std::unique_ptr<TimedScope>& scope) {
-        const Outcome outcome = tell(thread, *scope, wait);
-        if (outcome == Outcome::lost) lose(*scope);
-        return outcome != Outcome::running;
+    record::ThreadBuffer* thread = record::serving_thread();
+    record::tell_or_count(thread, [&] {
+        std::erase_if(scopes, [&](const std::unique_ptr<TimedScope>& scope) {
+            const Outcome outcome = tell(thread, *scope, wait);
+            if (outcome == Outcome::lost) lose(*scope);
+            return outcome != Outcome::running;
+        });
+        put_back(std::move(scopes));
+        renew_anchors(wait);
     });
-    put_back(std::move(scopes));
-    renew_anchors(wait);
 }
 
 // In front of those that have ended meanwhile; where there are none, without asking for memory.

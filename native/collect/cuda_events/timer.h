@@ -37,9 +37,9 @@ public:
     uint64_t begin(uint32_t name, int32_t tid, const StreamPlace& place);
     void end(uint64_t number, const StreamPlace& place);
 
-    // Tells `thread`, if there is one, of the scopes whose end the device has reached; `wait`: of all that
-    // have ended.
-    void harvest(record::ThreadBuffer* thread, bool wait);
+    // Tells the sessions that record of the scopes whose end the device has reached; `wait`: of all that have
+    // ended.
+    void harvest(bool wait) noexcept;
 
 private:
     using Scopes = std::vector<std::unique_ptr<TimedScope>>;

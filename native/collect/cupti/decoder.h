@@ -121,10 +121,11 @@ public:
 
 private:
     void run();
-    std::chrono::milliseconds look_around(RecordDecoder* decoder);
-    void decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread);
-    void tell_what_waits(record::ThreadBuffer* thread);
-    void tell_what_may_be_gone(const record::ThreadBuffer* thread);
+    std::chrono::milliseconds look_around();
+    void decode(const Buffers::Filled& filled);
+    void decode_calls();
+    void tell_what_waits();
+    void tell_what_may_be_gone();
 
     Buffers& buffers_;
     CallLog& calls_;

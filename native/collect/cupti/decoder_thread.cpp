@@ -33,67 +33,71 @@ DecoderThread::DecoderThread(Buffers& buffers, CallLog& calls, std::function<int
       thread_(base::start_quietly("kg-cupti", [this] { run(); })) {}
 
 void DecoderThread::run() {
-    bool serves = false;
-    const auto serve = [&] {
-        record::Recorder::instance().serve_all();
-        serves = true;
-    };
     Clock::time_point next_look = Clock::now();
     for (;;) {
-        if (!serves) record::tell_or_count(nullptr, serve);
         const bool was_stopping = is_stopping_.load(std::memory_order_acquire);
         const Buffers::Filled filled = buffers_.take(was_stopping ? 0 : milliseconds_until(next_look));
-        record::ThreadBuffer* thread = record::recording_thread();
-        RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
-        if (calls_.take_shortage()) calls_.hand_over();
-        decode_calls(decoder, thread);
+        // Work comes behind the calls that launched it, or a session that ends in between had it without
+        // them.
+        if (filled || calls_.take_shortage()) calls_.hand_over();
+        decode_calls();
         // Also while buffers come without end, of a program that goes on.
-        tell_what_waits(thread);
-        tell_what_may_be_gone(thread);
+        tell_what_waits();
+        tell_what_may_be_gone();
         if (filled) {
-            if (thread && decoder && !decoder->decode(*thread, filled))
-                record::tell_note(*thread, "dropped", not_understood, 1);
-            buffers_.give_back(filled);
+            decode(filled);
             continue;
         }
         if (was_stopping) return;
         // Not whenever we are woken: what is handed over there wakes us again.
-        if (Clock::now() >= next_look) next_look = Clock::now() + look_around(decoder);
+        if (Clock::now() >= next_look) next_look = Clock::now() + look_around();
     }
 }
 
-std::chrono::milliseconds DecoderThread::look_around(RecordDecoder* decoder) {
+std::chrono::milliseconds DecoderThread::look_around() {
     int next_ms = after_want_of_memory_ms;
     record::tell_or_count(nullptr, [&] {
-        if (decoder) decoder->see_clock();
+        if (RecordDecoder* decoder = decoder_.load(std::memory_order_acquire)) decoder->see_clock();
         next_ms = look_around_();
     });
     return std::chrono::milliseconds(next_ms);
 }
 
+void DecoderThread::decode(const Buffers::Filled& filled) {
+    record::ThreadBuffer* thread = record::serving_thread();
+    RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
+    if (thread && decoder && !decoder->decode(*thread, filled))
+        record::tell_note(*thread, "dropped", not_understood, 1);
+    buffers_.give_back(filled);
+}
+
 // Not without end, although more may come all the time: others wait for what is done next. There are no more
 // chunks than this, and those that come now wake us again.
-void DecoderThread::decode_calls(RecordDecoder* decoder, record::ThreadBuffer* thread) {
+void DecoderThread::decode_calls() {
     for (size_t i = 0; i < CallLog::most_chunks; ++i) {
         std::unique_ptr<CallLog::Chunk> chunk = calls_.take();
         if (!chunk) return;
+        record::ThreadBuffer* thread = record::serving_thread();
+        RecordDecoder* decoder = decoder_.load(std::memory_order_acquire);
         if (thread && decoder) decoder->decode(*thread, *chunk);
         calls_.give_back(std::move(chunk));
     }
 }
 
-void DecoderThread::tell_what_waits(record::ThreadBuffer* thread) {
+void DecoderThread::tell_what_waits() {
     {
         std::lock_guard lock(mutex_);
         if (!to_tell_) return;
-        if (thread) record::tell_or_count(thread, [&] { (*to_tell_)(*thread); });
+        if (record::ThreadBuffer* thread = record::serving_thread())
+            record::tell_or_count(thread, [&] { (*to_tell_)(*thread); });
         to_tell_ = nullptr;
     }
     told_.notify_all();
 }
 
-void DecoderThread::tell_what_may_be_gone(const record::ThreadBuffer* thread) {
+void DecoderThread::tell_what_may_be_gone() {
     constexpr uint64_t extents_between = 4;  // of 64 KiB
+    const record::ThreadBuffer* thread = record::serving_thread();
     if (!thread || thread->next_order < told_until_) return;
     record::tell_or_count(nullptr, [&] {
         tell_again_();

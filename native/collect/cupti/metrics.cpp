@@ -40,16 +40,13 @@ std::unique_ptr<MetricSession> make_session(const MetricOptions& options) {
 
 // In a thread that serves all sessions: whoever stops one need not be part of it.
 void tell(MetricSession& session) {
-    const auto tell = [&session] {
-        if (record::ThreadBuffer* thread = record::recording_thread()) session.tell(*thread);
+    const auto tell = [&session](record::ThreadBuffer* thread) {
+        if (thread) record::tell_or_count(thread, [&] { session.tell(*thread); });
     };
     try {
-        base::start_quietly("kg-metrics", [&tell] {
-            record::Recorder::instance().serve_all();
-            tell();
-        }).join();
+        base::start_quietly("kg-metrics", [&tell] { tell(record::serving_thread()); }).join();
     } catch (const std::system_error&) {  // there is none to be had
-        tell();
+        tell(record::recording_thread());
     }
 }
 

@@ -101,8 +101,10 @@ void SamplingSession::for_each_device(const char* what, Step step) {
         try {
             step(device);
         } catch (const std::exception& error) {
-            if (failure_.empty())
-                failure_ = std::string("hardware counters could not be ") + what + ": " + error.what();
+            record::tell_or_count(nullptr, [&] {
+                if (failure_.empty())
+                    failure_ = std::string("hardware counters could not be ") + what + ": " + error.what();
+            });
         }
     }
 }
@@ -124,7 +126,6 @@ void SamplingSession::pause() {
 }
 
 void SamplingSession::run() {
-    record::Recorder::instance().serve_all();
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [this] { return is_ending_ || is_sampling_; });
@@ -142,7 +143,7 @@ void SamplingSession::tell_samples() {
 // Without a session that records they are read all the same, or they would be in the way of later ones.
 void SamplingSession::tell_samples_of(SampledDevice& device) {
     const std::vector<CounterSample> samples = device.sampler->read();
-    record::ThreadBuffer* thread = record::recording_thread();
+    record::ThreadBuffer* thread = record::serving_thread();
     if (!thread) return;
     const std::vector<uint32_t> names = name_ids(device.host->metrics());
     for (const CounterSample& sample : samples) append(*thread, device.index, names, sample);
@@ -151,7 +152,8 @@ void SamplingSession::tell_samples_of(SampledDevice& device) {
 void SamplingSession::finish_pause() {
     for_each_device("stopped", [](SampledDevice& device) { device.sampler->stop(); });
     tell_samples();
-    if (record::ThreadBuffer* thread = record::recording_thread()) tell_losses(*thread);
+    if (record::ThreadBuffer* thread = record::serving_thread())
+        record::tell_or_count(thread, [&] { tell_losses(*thread); });
     failure_.clear();
     is_sampling_ = is_pausing_ = false;
     paused_.notify_all();

@@ -133,13 +133,12 @@ ThreadsWithStacks Sampler::stop() {
 // Sleeps to deadlines on a grid, so that rounds do not drift; those that were missed are not made up for.
 void Sampler::run() {
     prctl(PR_SET_TIMERSLACK, 1000UL);
-    record::Recorder::instance().serve_all();
     const auto period = std::chrono::nanoseconds(1'000'000'000 / options_.hz);
     Clock::time_point deadline = Clock::now();
     const int64_t used_before = counters.cpu_ns.load(std::memory_order_relaxed);
     while (!wait_until(deadline)) {
-        record::ThreadBuffer* buffer = record::recording_thread();
-        if (buffer) take_round(*buffer);
+        record::ThreadBuffer* buffer = record::serving_thread();
+        if (buffer) record::tell_or_count(buffer, [&] { take_round(*buffer); });
         counters.cpu_ns.store(used_before + base::read_clock_ns(CLOCK_THREAD_CPUTIME_ID),
                               std::memory_order_relaxed);
         const auto late = std::max<int64_t>(0, (Clock::now() - deadline) / period);
