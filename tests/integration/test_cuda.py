@@ -181,6 +181,23 @@ def test_a_tool_that_takes_cupti_over_can_have_it_with_every_version(play: Play,
     assert result["is_subscribed"] == 0
 
 
+def test_a_cycle_ends_where_another_tool_takes_cupti_over_and_the_next_one_works(play: Play) -> None:
+    result = play("a_cycle_loses_cupti")
+    stopped = ["DEVICE_STOPPED"] * 2
+    assert result["actions"] == [
+        "WARMUP",
+        "RECORD",
+        *stopped,
+        "WARMUP",
+        "RECORD",
+        "RECORD",
+        "RECORD_AND_SAVE",
+    ]
+    assert len(result["kernels"]) == 2
+    assert result["kernels"][1] == 3
+    assert any("stopped early, at step 2" in text for text in result["told"])
+
+
 def test_without_a_thread_nothing_is_half_begun_and_signals_still_come(play: Play) -> None:
     result = play("no_thread_is_to_be_had")
     assert result == {"failures": 2, "blocked": 0, "kernels": 1, "state": 0}

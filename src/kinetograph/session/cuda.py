@@ -21,6 +21,7 @@ __all__ = ["CudaUse", "torch_is_capturing"]
 
 _WAITING = 1
 _REFUSED = 3
+_TAKEN_OVER = 5
 
 _TORCH_IS_RUNNING = (
     "another tool uses CUPTI, which allows only one: torch.profiler was running when this session began"
@@ -101,6 +102,11 @@ class CudaUse:
     def times_scopes(self) -> bool:
         """By events, instead of recording what the GPU does."""
         return self._scope_times is not None
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether CUPTI was ours and was taken over, or does not work any more: nothing more comes of it."""
+        return self._number is not None and _native.cuda_status()[0] == _TAKEN_OVER
 
     def pause(self) -> None:
         """Bring in what the GPU has done so far. Waits for what it is still doing."""

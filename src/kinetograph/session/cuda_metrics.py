@@ -32,6 +32,7 @@ class CudaMetrics:
     synchronization = False
     memory = False
     times_scopes = False
+    has_given_up = False
 
     def __init__(self, metrics: Sequence[str], *, per_kernel: bool) -> None:
         require_metrics(_METRICS, _native.open_metrics(list(metrics), per_kernel, cupti_libraries()))

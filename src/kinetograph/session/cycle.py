@@ -37,6 +37,10 @@ class Cycle:
     def has_started(self) -> bool:
         return self._session.has_begun
 
+    @property
+    def device_has_stopped(self) -> bool:
+        return self._session.device_has_stopped
+
     def start(self) -> None:
         self._session.resume()
 

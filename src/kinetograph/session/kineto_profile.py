@@ -182,7 +182,7 @@ class KinetoProfile(ProfileOutputs):
         return True
 
     def _tell_observer(self, method: str) -> None:
-        """Whatever it does: the profile comes to its end, and the program to what it was about to do."""
+        """Whatever it does: the program comes to what it was about to do, unless warnings are errors."""
         if self.execution_trace_observer is None:
             return
         try:
@@ -196,7 +196,12 @@ class KinetoProfile(ProfileOutputs):
         cycle = self._running_cycle()
         if cycle is None:
             return
-        self._tell_observer("stop")
+        try:
+            self._tell_observer("stop")
+        finally:
+            self._end_without_trace(cycle)
+
+    def _end_without_trace(self, cycle: Cycle) -> None:
         if self._traces:
             cycle.discard()
             return

@@ -155,8 +155,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 return
             self._end_step()
             action, self.current_action = self.current_action, self._asked
-            trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
-            self._end()
+            try:
+                trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
+            finally:
+                self._end()
             self._tell_observer("cleanup")
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
@@ -215,8 +217,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         return ProfilerAction.DEVICE_STOPPED
 
     def _device_has_stopped(self) -> bool:
-        """No collector of a device can give up yet, for there is none."""
-        return False
+        cycle = self._running_cycle()
+        return cycle is not None and cycle.device_has_stopped
 
     def _perform(self, deeds: tuple[str, ...]) -> None:
         for deed in deeds:
@@ -240,8 +242,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
 
     def _end(self) -> None:
         self._is_started = False
-        self._discard_cycle()
-        KinetoStepTracker.erase_step_count(self._requester)
+        try:
+            self._discard_cycle()
+        finally:
+            KinetoStepTracker.erase_step_count(self._requester)
 
     def _leave_parent(self) -> None:
         super()._leave_parent()

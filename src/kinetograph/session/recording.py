@@ -148,6 +148,11 @@ class Session:
     def is_running(self) -> bool:
         return self._process == os.getpid() and _native.is_session_running(self._number)
 
+    @property
+    def device_has_stopped(self) -> bool:
+        """Whether nothing more will come of what the GPU does, although it did."""
+        return self._cuda is not None and self._cuda.has_given_up
+
     def follow_imports(self) -> None:
         """Record frameworks that the program imports later, too."""
         if self._operators is not None:

@@ -189,6 +189,35 @@ def another_tool_takes_cupti_over() -> dict[str, Any]:
     return {**summary(p.trace), "is_subscribed": cuda.cupti.fake_is_subscribed()}
 
 
+def a_cycle_loses_cupti() -> dict[str, Any]:
+    import warnings
+
+    import kinetograph as kg
+
+    cuda = Cuda().initialise()
+    kernels: list[int] = []
+    actions: list[str] = []
+    with (
+        warnings.catch_warnings(record=True) as told,
+        kg.profile(
+            activities=["cuda"],
+            schedule=kg.schedule(wait=0, warmup=1, active=3),
+            on_trace_ready=lambda p: kernels.append(sum(e.category == "kernel" for e in p.events())),
+        ) as p,
+    ):
+        warnings.simplefilter("always")
+        for step in range(8):
+            actions.append(p.current_action.name)
+            cuda.launch()
+            if step == 1:
+                # The end of a session is where it is seen.
+                with kg.profile(activities=["cuda"]):
+                    cuda.cupti.fake_take_over()
+                    cuda.cupti.cuptiActivityFlushAll(1)
+            p.step()
+    return {"actions": actions, "kernels": kernels, "told": [str(warning.message) for warning in told]}
+
+
 def no_thread_is_to_be_had() -> dict[str, Any]:
     import resource
     import signal

@@ -277,6 +277,20 @@ def test_a_profile_outlives_an_observer_that_fails_and_the_program_its_own_error
     assert not torch.autograd.profiler._is_profiler_enabled
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("action", [kg.ProfilerAction.WARMUP, kg.ProfilerAction.RECORD])
+def test_a_profile_ends_where_the_warning_of_its_failing_observer_is_an_error(
+    action: kg.ProfilerAction,
+) -> None:
+    profile = kg.profile(execution_trace_observer=Failing(), schedule=lambda step: action)
+    profile.start()
+    with pytest.raises(UserWarning, match="the execution trace may be missing"):
+        profile.stop()
+    assert profile.profiler is not None
+    assert not profile.profiler.is_running
+    assert not torch.autograd.profiler._is_profiler_enabled
+
+
 def test_a_class_is_no_observer() -> None:
     with pytest.raises(kg.ArgumentError, match=r"must have start\(\), stop\(\) and cleanup\(\), got <class"):
         kg.profile(execution_trace_observer=kg.ExecutionTraceObserver)
