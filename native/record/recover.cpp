@@ -366,8 +366,10 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     const uint64_t known_end = plausible_end(header, recording.clock, options.ended_raw_ns);
     const uint64_t latest_sign =
         latest_tick(recording, std::max({header.start.ticks, found.latest.ticks, known_end}));
+    const uint64_t held_at = header.ring_held_at.load(std::memory_order_relaxed);
+    const uint64_t newest_at = held_at != 0 ? std::min(held_at, latest_sign) : latest_sign;
     const uint64_t keep_from = std::max(header.keep_from.load(std::memory_order_relaxed),
-                                        newest(latest_sign, options.keep_ns, recording.clock));
+                                        newest(newest_at, options.keep_ns, recording.clock));
     recording.window = {std::max(header.start.ticks, std::min(keep_from, latest_sign)),
                         std::min(latest_sign, uint64_t(1) << 62) + moment};
     recording.started_at = header.start.ticks;

@@ -218,7 +218,13 @@ bool Recorder::resume(SessionId id) {
 void Recorder::hold_ring(SessionId id, bool is_held) {
     std::lock_guard lock(mutex_);
     const auto found = sessions_.find(id);
-    if (found != sessions_.end()) found->second.ring_held_at = is_held ? base::ticks() : 0;
+    if (found == sessions_.end()) return;
+    Session& session = found->second;
+    session.ring_held_at = is_held ? base::ticks() : 0;
+    // For who reads the file afterwards; other sessions in it go on.
+    const bool is_alone_in_file = !session.options.session_directory.empty() && session_file_users_ == 1;
+    if (session_file_ && is_alone_in_file)
+        session_file_->header().ring_held_at.store(session.ring_held_at, std::memory_order_relaxed);
 }
 
 Recording Recorder::stop(SessionId id) {

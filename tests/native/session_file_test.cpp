@@ -239,6 +239,23 @@ TEST(open_scopes_last_until_the_end_that_somebody_has_seen) {
     CHECK(trace.strings[trace.name[0]] == "outer" && trace.duration_ns[0] > 4'900'000'000);
 }
 
+TEST(what_a_ring_held_for_the_end_is_there_however_late_that_comes) {
+    for (const bool is_held : {false, true}) {
+        const Directory directory;
+        in_child([&] {
+            const record::SessionId session = Recorder::instance().start(in(directory));
+            scope("last");
+            Recorder::instance().hold_ring(session, is_held);
+        });
+        record::RecoverOptions options;
+        options.keep_ns = 1'000'000'000;
+        options.ended_raw_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW) + 5 * options.keep_ns;
+        const trace::Trace trace =
+            trace::build_trace(record::recover_session_file(directory.only_file(), options));
+        CHECK(count_of(trace, "last", true) == size_t(is_held));
+    }
+}
+
 TEST(processes_of_one_boot_can_share_the_wall_time_of_one) {
     const Directory directory;
     const std::string file = recorded_file(directory, 1);
