@@ -187,11 +187,13 @@ inline constexpr std::string_view device_is_complete = "device_is_complete";
 // come again follow in the payload instead, as payload bytes (u32) and JSON members.
 struct Operator {
     int64_t sequence;  // autograd's, of the forward and the backward operator; negative: none
-    uint64_t flops;
-    uint32_t forward_thread;  // of a backward operator, by the framework's numbers; 0: this is a forward one
-    uint32_t inputs;
-    uint32_t members;
-    uint32_t number;  // the framework's own of this call, 0: none. It counts only while somebody asks for it
+    uint64_t flops = 0;
+    uint32_t forward_thread =
+        0;  // of a backward operator, by the framework's numbers; 0: this is a forward one
+    uint32_t inputs = 0;
+    uint32_t members = 0;
+    uint32_t number =
+        0;  // the framework's own of this call, 0: none. It counts only while somebody asks for it
 
     bool tells_nothing() const {
         return sequence < 0 && flops == 0 && forward_thread == 0 && inputs == 0 && members == 0 &&

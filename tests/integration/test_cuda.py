@@ -145,9 +145,12 @@ def test_a_library_that_cannot_be_used_is_named_and_scopes_are_timed_instead(
 ) -> None:
     text = tmp_path / "libcupti.so"
     text.write_text("no library")
+    pipe = tmp_path / "pipe.so"
+    os.mkfifo(pipe)
     for library, why in (
         (tmp_path / "missing.so", "cannot open shared object file"),
         (text, "file too short"),
+        (pipe, "is not a file"),
         (cuda_libraries / "libcuda.so.1", "lacks functions that every libcupti since 11.8 has"),
     ):
         result = play("cupti_is_not_mapped", KINETOGRAPH_CUPTI=str(library))

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <stdexcept>
 
@@ -76,8 +77,17 @@ std::string last_error() {
     return text ? text : "no reason given";
 }
 
+// To open a pipe would wait for whoever writes to it.
+bool is_something_else(const std::string& path) {
+    std::error_code ignored;
+    const auto status = std::filesystem::status(path, ignored);
+    return path.find('/') != std::string::npos && std::filesystem::exists(status) &&
+           !std::filesystem::is_regular_file(status);
+}
+
 // Empty when it can be used.
 std::string try_library(const std::string& path, Cupti& cupti) {
+    if (is_something_else(path)) return path + " is not a file";
     void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library) return last_error();
     cupti.path = path;
