@@ -181,9 +181,10 @@ void Recorder::rest_after_last_session() {
     pool_.shrink();
 }
 
-void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place, const char* payload,
+bool append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place, const char* payload,
                          size_t payload_bytes) noexcept {
-    if (payload_bytes > max_payload_bytes) {
+    const bool fits = payload_bytes <= max_payload_bytes;
+    if (!fits) {
         count_loss(thread, &LossCounts::oversized);
         payload_bytes = 0;
     }
@@ -192,7 +193,7 @@ void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace*
     const size_t bytes = place_bytes + (length || place ? sizeof length + length : 0);
     const uint32_t units = 1 + uint32_t((bytes + unit_bytes - 1) / unit_bytes);
     Record* room = room_for(thread, units);
-    if (!room) return;
+    if (!room) return false;
     record.payload = uint16_t(units - 1);
     *room = record;
     auto* behind = reinterpret_cast<std::byte*>(room + 1);
@@ -200,6 +201,7 @@ void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace*
     if (bytes) std::memcpy(behind + place_bytes, &length, sizeof length);
     if (length) std::memcpy(behind + place_bytes + sizeof length, payload, length);
     publish(thread, units);
+    return fits;
 }
 
 void append_operator(ThreadBuffer& thread, Record record, const Operator& told, const char* inputs,

@@ -209,8 +209,8 @@ inline void publish(ThreadBuffer& thread, uint32_t units) noexcept {
     state.store(state.load(std::memory_order_relaxed) + units, base::in_order);
 }
 
-// An event with payload bytes in continuation records behind it.
-KINETOGRAPH_API void append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
+// An event with payload bytes in continuation records behind it. Whether all of it was written.
+KINETOGRAPH_API bool append_with_payload(ThreadBuffer& thread, Record record, const DevicePlace* place,
                                          const char* payload, size_t payload_bytes) noexcept;
 
 // An operator, with what was told of it and perhaps its inputs as text.
@@ -323,7 +323,8 @@ inline void append_finished_in_room(ThreadBuffer& thread, const Lane& lane, cons
 inline void append_finished(ThreadBuffer& thread, const Lane& lane, const OpenScope& scope, uint64_t now,
                             uint32_t line = 0) noexcept {
     if (!has_room(thread)) [[unlikely]]
-        return append_with_payload(thread, finished_record(lane, scope, now, line), nullptr, nullptr, 0);
+        return void(
+            append_with_payload(thread, finished_record(lane, scope, now, line), nullptr, nullptr, 0));
     append_finished_in_room(thread, lane, scope, now, line);
 }
 

@@ -211,6 +211,26 @@ TEST(a_ring_understands_what_it_has_kept) {
     CHECK(trace.tracks.size() == 2);
 }
 
+TEST(stacks_first_seen_in_a_pause_are_known_behind_it) {
+    record::SessionOptions options;
+    options.all_threads = options.starts_paused = true;
+    const record::SessionId session = Recorder::instance().start(options);
+    std::thread([session] {
+        collect::StackWriter writer;
+        const auto sample = [&writer] {
+            for (const int32_t tid : {7, 8})
+                writer.write(*record::serving_thread(), {tid, 1}, base::ticks(),
+                             {id("runs as " + std::to_string(tid))});
+        };
+        sample();
+        Recorder::instance().resume(session);
+        sample();
+    }).join();
+    const trace::Trace trace = trace::build_trace(Recorder::instance().stop(session));
+    CHECK(count(trace, "runs as 7") == 1);
+    CHECK(count(trace, "runs as 8") == 1);
+}
+
 TEST(a_thread_that_records_nothing_has_the_name_that_it_was_given) {
     std::atomic<int32_t> tid{0};
     std::atomic<bool> is_over{false};

@@ -84,6 +84,7 @@ bool CodeTable::look_at_texts() {
 }
 
 bool CodeTable::load_text(uintptr_t address, KnownText& known) {
+    known.loaded_at = 0;  // unless it is whole
     if (!known.text.load(memory_, address)) {
         texts_.erase(address);
         return false;

@@ -44,9 +44,10 @@ void StackWriter::write(record::ThreadBuffer& buffer, record::OtherThread thread
     record.correlation = known.number;
     if (has_room(buffer) && buffer.extent.header->order == known.extent)
         return record::append(buffer, record);
-    record::append_with_payload(buffer, record, nullptr, reinterpret_cast<const char*>(names.data()),
-                                names.size() * sizeof names[0]);
-    known.extent = buffer.extent.header->order;
+    // Without room it is not spelled, nor where all sessions are paused.
+    if (record::append_with_payload(buffer, record, nullptr, reinterpret_cast<const char*>(names.data()),
+                                    names.size() * sizeof names[0]))
+        known.extent = buffer.extent.header->order;
 }
 
 }  // namespace kinetograph::collect
