@@ -157,8 +157,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             action, self.current_action = self.current_action, self._asked
             try:
                 trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
-            finally:
-                self._end()
+            except BaseException:
+                self._end_unless_recording(action)
+                raise
+            self._end()
             self._tell_observer("cleanup")
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
@@ -178,13 +180,14 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             self._end_step()
             before = self.current_action
             self._advance(before)
-            text = complaint(before, self.current_action)
-            if text is not None:
-                warn_program(text)
+            text = self._complaint(before)
             self._perform(transition(before, self.current_action))
             if self._is_started:
                 KinetoStepTracker.increment_step(self._requester)
                 self._begin_step()
+        # Last, for it may be an error.
+        if text is not None:
+            warn_program(text)
 
     def __repr__(self) -> str:
         state = "running" if self._is_started else "stopped" if self._was_started else "new"
@@ -210,11 +213,15 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             is_new_cycle = asked_before is ProfilerAction.RECORD_AND_SAVE or asked is ProfilerAction.NONE
             return asked if is_new_cycle else before
         is_open = before in (ProfilerAction.WARMUP, ProfilerAction.RECORD)
-        if not (is_open and asked is not ProfilerAction.NONE and self._device_has_stopped()):
-            return asked
-        text = f"the device's collector stopped early, at step {self.step_num}: nothing more of this cycle"
-        warn_program(text)
-        return ProfilerAction.DEVICE_STOPPED
+        has_stopped = is_open and asked is not ProfilerAction.NONE and self._device_has_stopped()
+        return ProfilerAction.DEVICE_STOPPED if has_stopped else asked
+
+    def _complaint(self, before: ProfilerAction) -> str | None:
+        if self.current_action is ProfilerAction.DEVICE_STOPPED is not before:
+            return (
+                f"the device's collector stopped early, at step {self.step_num}: nothing more of this cycle"
+            )
+        return complaint(before, self.current_action)
 
     def _device_has_stopped(self) -> bool:
         cycle = self._running_cycle()
@@ -239,6 +246,13 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     def _trace_ready(self) -> None:
         if self.on_trace_ready is not None:
             call_program(self.on_trace_ready, self)
+
+    def _end_unless_recording(self, action: ProfilerAction) -> None:
+        """After a stop that failed: what was recorded is there for the next one."""
+        if self._running_cycle() is None:
+            self._end()
+        else:
+            self.current_action = action
 
     def _end(self) -> None:
         self._is_started = False

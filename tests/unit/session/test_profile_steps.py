@@ -11,6 +11,7 @@ import pytest
 
 import kinetograph as kg
 from kinetograph import _native
+from kinetograph.session.recording import Session
 from recorded import by_name, names, notes, tree
 from stepped import EVERY_STEP, Traces, stepped
 
@@ -183,7 +184,45 @@ def test_a_device_that_gives_up_costs_the_rest_of_the_cycle(monkeypatch: pytest.
     assert traces.steps == [2, 6]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_cycle_ends_also_where_the_warning_that_its_device_gave_up_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traces = Traces()
+    with kg.profile(schedule=kg.schedule(wait=0, warmup=1, active=2), on_trace_ready=traces) as prof:
+        prof.step()
+        monkeypatch.setattr(kg.profile, "_device_has_stopped", lambda self: True)
+        with pytest.raises(UserWarning, match="stopped early, at step 2"):
+            prof.step()
+        monkeypatch.undo()
+        for _ in range(3):
+            prof.step()
+    assert traces.steps == [2, 5]
+
+
 # ---- errors of the program
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_stop_that_is_interrupted_can_be_made_again(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    def interrupted(self: Session) -> None:
+        raise KeyboardInterrupt
+
+    traces = Traces()
+    prof = kg.profile(schedule=kg.schedule(wait=0, warmup=1, active=2), on_trace_ready=traces)
+    prof.start()
+    for _ in range(steps):
+        prof.step()
+    kg.mark("recorded")
+    before = list(traces.steps)
+    monkeypatch.setattr(Session, "_look_around", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prof.stop()
+    monkeypatch.undo()
+    prof.stop()
+    assert traces.steps == [*before, steps]
+    assert "recorded" in names(prof.trace)
+    assert not notes(prof.trace, "schedule")
 
 
 def test_an_exception_in_the_block_passes_and_the_trace_is_ready() -> None:
