@@ -141,6 +141,7 @@ void bind_cuda(nb::module_& module) {
     module.def("pop_external_id", &pop_external_id, "whose"_a);
     module.def("cuda_graph_is_captured", &cuda_graph_is_captured);
     module.def("cuda_status", &cuda_status, nb::sig("def cuda_status() -> tuple[int, str, str, int, int]"));
+    module.def("cuda_is_taken_over", &collect::cuda_is_taken_over);
     module.def("cuda_is_mapped", &collect::cuda_is_mapped);
     module.def(
         "mapped_library", [](const std::string& name) { return base::mapped_library(name.c_str()); },

@@ -59,6 +59,8 @@ public:
     // Lets the calling thread take part in all sessions, those that run and those to come, because it records
     // on behalf of other threads.
     void serve_all();
+    // Until sessions that are beginning, or going on, have told all threads.
+    void wait_for_starts();
 
     std::vector<SessionInfo> sessions() const;
     bool is_running(SessionId id) const;

@@ -166,7 +166,15 @@ void Recorder::serve_all() {
 ThreadBuffer* serving_thread() noexcept {
     if (!current_thread || !current_thread->serves_all)
         tell_or_count(nullptr, [] { Recorder::instance().serve_all(); });
+    ThreadBuffer* thread = recording_thread();
+    if (thread && !thread->discards) return thread;
+    Recorder::instance().wait_for_starts();
     return recording_thread();
+}
+
+// A session has its first moment before its threads hear of it, under the lock.
+void Recorder::wait_for_starts() {
+    const std::lock_guard lock(mutex_);
 }
 
 bool Recorder::leave(SessionId id) {

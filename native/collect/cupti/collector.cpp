@@ -70,6 +70,7 @@ public:
     bool leave();
     CudaStatus status();
     bool graph_is_captured();
+    bool is_taken_over() const { return state_ == CudaState::taken_over; }
 
     std::mutex& mutex() { return mutex_; }
 
@@ -91,7 +92,7 @@ private:
     void tell_complete(uint64_t use);
     void flush_attached(uint64_t use, bool may_wait);
     std::string refused_kinds();
-    bool is_taken_over(bool waited, bool is_witness_lost);
+    bool sees_another_tool(bool waited, bool is_witness_lost);
     void let_go();
     void make_a_call();
     void follow_compilations();
@@ -101,7 +102,7 @@ private:
     std::mutex flush_mutex_;  // one flush, start or stop at a time, and the sampling; taken before mutex_
     std::map<uint64_t, CudaOptions> uses_;
     uint64_t next_use_ = 1;
-    CudaState state_ = CudaState::off;
+    std::atomic<CudaState> state_{CudaState::off};
     std::string reason_;
     const Driver* driver_ = nullptr;
     const Cupti* cupti_ = nullptr;
@@ -306,7 +307,7 @@ void CudaCollector::flush_attached(uint64_t use, bool may_wait) {
         has_witness && waiting.contexts != 0 && decoder_->synchronizations() == before;
     if (flushed != CUPTI_SUCCESS)
         give_up(false, std::string(not_handed_over) + cupti::describe(*cupti_, flushed));
-    else if (is_taken_over(waited, is_witness_lost))
+    else if (sees_another_tool(waited, is_witness_lost))
         give_up(true, std::string(taken_over));
 }
 
@@ -323,7 +324,7 @@ void CudaCollector::give_up(bool is_taken_over, std::string reason) {
 
 // Somebody who registers callbacks of its own gets the records instead of us. Then some are in buffers of its
 // own, at least that of our waiting, unless it has already been given ours.
-bool CudaCollector::is_taken_over(bool waited, bool is_witness_lost) {
+bool CudaCollector::sees_another_tool(bool waited, bool is_witness_lost) {
     if (!waited) return false;
     return buffers_.take_foreign() || (is_witness_lost && buffers_.outstanding() != 0);
 }
@@ -518,6 +519,11 @@ bool leave_cupti_to_metrics() {
 CudaStatus cuda_status() {
     prepare_cuda();
     return collector->status();
+}
+
+bool cuda_is_taken_over() {
+    prepare_cuda();
+    return collector->is_taken_over();
 }
 
 bool cuda_graph_is_captured() {

@@ -77,6 +77,8 @@ KINETOGRAPH_API void close_sampling();
 bool leave_cupti_to_metrics();
 
 KINETOGRAPH_API CudaStatus cuda_status();
+// Whether CUPTI was ours and is not any more. Waits for nobody.
+KINETOGRAPH_API bool cuda_is_taken_over();
 // Whether the driver is loaded into this process.
 KINETOGRAPH_API bool cuda_is_mapped();
 

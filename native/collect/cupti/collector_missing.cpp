@@ -36,6 +36,10 @@ CudaStatus cuda_status() {
     return status;
 }
 
+bool cuda_is_taken_over() {
+    return false;
+}
+
 bool cuda_graph_is_captured() {
     return false;
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "collect/cupti/captures.h"
@@ -153,12 +154,12 @@ void MetricSession::read_device(MetricDevice& device, const std::vector<Launch>&
 }
 
 void MetricSession::tell(record::ThreadBuffer& thread, MetricDevice& device) {
-    for (const RangeEvent& event : device.events) append(thread, device.index, device.host->metrics(), event);
+    const std::vector<RangeEvent> events = std::exchange(device.events, {});
+    for (const RangeEvent& event : events) append(thread, device.index, device.host->metrics(), event);
     const std::string_view without_values = per_kernel_ ? kernels_without_values : scopes_without_values;
     if (device.missing != 0) record::tell_note(thread, "metrics", without_values, uint32_t(device.missing));
     if (device.surplus != 0)
         record::tell_note(thread, "metrics", values_without_kernels, uint32_t(device.surplus));
-    device.events.clear();
     device.missing = device.surplus = 0;
 }
 

@@ -21,7 +21,6 @@ __all__ = ["CudaUse", "torch_is_capturing"]
 
 _WAITING = 1
 _REFUSED = 3
-_TAKEN_OVER = 5
 
 _TORCH_IS_RUNNING = (
     "another tool uses CUPTI, which allows only one: torch.profiler was running when this session began"
@@ -106,7 +105,7 @@ class CudaUse:
     @property
     def has_given_up(self) -> bool:
         """Whether CUPTI was ours and was taken over, or does not work any more: nothing more comes of it."""
-        return self._number is not None and _native.cuda_status()[0] == _TAKEN_OVER
+        return self._number is not None and not self.times_scopes and _native.cuda_is_taken_over()
 
     def pause(self) -> None:
         """Bring in what the GPU has done so far. Waits for what it is still doing."""
