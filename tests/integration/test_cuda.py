@@ -355,6 +355,43 @@ def test_a_ring_of_a_program_that_ends_at_once_has_the_device_and_says_what_it_l
     assert [note.kind for note in trace.notes if "may be missing" in note.text] == ["cuda"]
 
 
+KILLED_BEHIND_WARM_UP = """
+import kinetograph as kg
+
+def launch_until_recorded():
+    before = _native.cuda_status()[4]
+    while _native.cuda_status()[4] == before:
+        cuda.launch()
+        time.sleep(0.001)
+
+cuda = Cuda().initialise()
+recording = kg.RecordOptions(crash_safe=True, directory=sys.argv[1])
+profile = kg.profile(
+    activities=["cpu", "cuda"], schedule=kg.schedule(wait=0, warmup=1, active=9), recording=recording
+)
+profile.start()
+launch_until_recorded()
+launch_until_recorded()
+profile.step()
+launch_until_recorded()
+launch_until_recorded()
+os._exit(3)
+"""
+
+
+def test_of_a_program_that_ends_behind_a_warm_up_the_trace_has_the_device_and_says_what_it_lacks(
+    cuda_environment: dict[str, str], tmp_path: Path
+) -> None:
+    program = [sys.executable, "-c", USES_CUDA + KILLED_BEHIND_WARM_UP, tmp_path]
+    done = subprocess.run(program, env=cuda_environment, check=False, timeout=120)
+    assert done.returncode == 3
+    (session,) = tmp_path.glob("*.kgsession")
+    trace = recover_file(session)
+    assert any(event.category == "kernel" for event in trace.events)
+    assert trace.device_properties[0]["name"] == 'Fake "H200"'
+    assert [note.kind for note in trace.notes if "may be missing" in note.text] == ["cuda"]
+
+
 def test_a_session_within_a_program_that_ends_at_once_does_not_hide_what_the_trace_lacks(
     cuda_environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -213,7 +213,8 @@ int CudaCollector::follow_program() {
 // In the decoder's thread, locked: what the file of a session needs whose process is killed.
 void CudaCollector::tell_in_advance() {
     record::ThreadBuffer* thread = record::serving_thread();
-    if (!thread || state_ != CudaState::attached || !is_crash_safe() || says_incomplete_) return;
+    if (!thread || thread->discards || says_incomplete_) return;
+    if (state_ != CudaState::attached || !is_crash_safe()) return;
     if (decoder_->records() == complete_at_) return;
     cupti::tell_metadata(*thread, record::device_is_complete, "0");
     describe(*thread);

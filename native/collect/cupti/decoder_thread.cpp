@@ -98,7 +98,7 @@ void DecoderThread::tell_what_waits() {
 void DecoderThread::tell_what_may_be_gone() {
     constexpr uint64_t extents_between = 4;  // of 64 KiB
     const record::ThreadBuffer* thread = record::serving_thread();
-    if (!thread || thread->next_order < told_until_) return;
+    if (!thread || thread->discards || thread->next_order < told_until_) return;
     record::tell_or_count(nullptr, [&] {
         tell_again_();
         told_until_ = thread->next_order + extents_between;
