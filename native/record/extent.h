@@ -145,7 +145,7 @@ struct SessionFileHeader {
     std::atomic<uint64_t> names_shortened;
     std::atomic<uint32_t> all_threads;  // whether a session of all threads recorded here
     // Zero in files of before this was added.
-    std::atomic<uint64_t> ring_held_at;  // from this tick on a ring only gets what is told of before; 0: no
+    std::atomic<uint64_t> ring_held_at;  // what a ring had at this tick it keeps, for its end; 0: it goes on
 };
 inline constexpr char session_file_magic[8] = "KGSESS1";
 inline constexpr uint32_t session_file_version = 2;

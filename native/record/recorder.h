@@ -221,9 +221,10 @@ private:
     pthread_key_t exit_key_{};
 };
 
-// The buffer of the calling thread, which from then on serves all sessions, if one records now. Want of
-// memory is no error: it is tried again at the next call. Asked for behind what is to be told was taken, so
-// that nothing of a session falls to a thread that had not heard of it.
+// The buffer of the calling thread, which from then on serves all sessions, if there is one; while all of
+// them are paused, it discards. Want of memory is no error: it is tried again at the next call. Asked for
+// behind what is to be told was taken, so that nothing of a session falls to a thread that had not heard of
+// it.
 KINETOGRAPH_API ThreadBuffer* serving_thread() noexcept;
 
 // A sentence for the trace, told by the calling thread. With a count, those of one text are summed up.

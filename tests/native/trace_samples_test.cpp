@@ -223,8 +223,10 @@ TEST(stacks_first_seen_in_a_pause_are_known_behind_it) {
                              {id("runs as " + std::to_string(tid))});
         };
         sample();
+        CHECK(!writer.write(*record::serving_thread(), {7, 1}, base::ticks(), {}));
         Recorder::instance().resume(session);
         sample();
+        CHECK(writer.write(*record::serving_thread(), {7, 1}, base::ticks(), {}));
     }).join();
     const trace::Trace trace = trace::build_trace(Recorder::instance().stop(session));
     CHECK(count(trace, "runs as 7") == 1);

@@ -203,20 +203,17 @@ StackReader::Result Sampler::try_stack(const StackReader::Thread& thread) {
 void Sampler::write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at, int64_t cpu_ns) {
     const bool had_stack = with_stacks_.contains(thread.tid);
     if (names_.empty() && !had_stack) return;
-    if (names_.empty())
-        with_stacks_.erase(thread.tid);
-    else
-        with_stacks_[thread.tid] = {thread.number, cpu_ns, names_};
-    writer_.write(buffer, thread, at, names_);
+    if (!names_.empty()) with_stacks_[thread.tid] = {thread.number, cpu_ns, names_};
+    // One that has ended is told until that could be written.
+    if (writer_.write(buffer, thread, at, names_) && names_.empty()) with_stacks_.erase(thread.tid);
     count(counters.stacks);
 }
 
 void Sampler::end_threads_that_left(record::ThreadBuffer& buffer) {
     std::erase_if(seen_in_round_, [&](const auto& seen) { return seen.second != round_; });
     std::erase_if(with_stacks_, [&](const auto& thread) {
-        if (seen_in_round_.contains(thread.first)) return false;
-        writer_.write(buffer, {thread.first, thread.second.number}, base::ticks(), {});
-        return true;
+        return !seen_in_round_.contains(thread.first) &&
+               writer_.write(buffer, {thread.first, thread.second.number}, base::ticks(), {});
     });
 }
 

@@ -27,7 +27,7 @@ StackWriter::Known& StackWriter::known_stack(const std::vector<uint32_t>& names)
     return known->second;
 }
 
-void StackWriter::write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at,
+bool StackWriter::write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at,
                         const std::vector<uint32_t>& names) {
     record::Record record{at,
                           thread.packed(),
@@ -39,15 +39,18 @@ void StackWriter::write(record::ThreadBuffer& buffer, record::OtherThread thread
                           0,
                           0,
                           record::empty_stack};
-    if (names.empty()) return record::append(buffer, record);
+    if (names.empty()) return record::append_with_payload(buffer, record, nullptr, nullptr, 0);
     Known& known = known_stack(names);
     record.correlation = known.number;
-    if (has_room(buffer) && buffer.extent.header->order == known.extent)
-        return record::append(buffer, record);
+    if (has_room(buffer) && buffer.extent.header->order == known.extent) {
+        record::append(buffer, record);
+        return true;
+    }
     // Without room it is not spelled, nor where all sessions are paused.
-    if (record::append_with_payload(buffer, record, nullptr, reinterpret_cast<const char*>(names.data()),
-                                    names.size() * sizeof names[0]))
-        known.extent = buffer.extent.header->order;
+    const bool is_spelled = record::append_with_payload(
+        buffer, record, nullptr, reinterpret_cast<const char*>(names.data()), names.size() * sizeof names[0]);
+    if (is_spelled) known.extent = buffer.extent.header->order;
+    return is_spelled;
 }
 
 }  // namespace kinetograph::collect

@@ -11,7 +11,8 @@ namespace kinetograph::collect {
 
 class StackWriter {
 public:
-    void write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at,
+    // Whether it was written: a stack that was not is spelled again the next time.
+    bool write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at,
                const std::vector<uint32_t>& names);
     void forget() { stacks_.clear(); }
 
