@@ -104,12 +104,13 @@ class KinetoProfile(ProfileOutputs):
         with self._locked():
             if self._running_cycle() is not None:
                 return
-            if self._traces and not self.acc_events and not KinetoProfile._has_warned:
-                KinetoProfile._has_warned = True
-                warn_program(_CLEARS)
             from kinetograph.session.cycle import Cycle
 
             self.profiler = Cycle(self._plan, self._new_trace_id())
+            # Last, for it may be an error.
+            if self._traces and not self.acc_events and not KinetoProfile._has_warned:
+                KinetoProfile._has_warned = True
+                warn_program(_CLEARS)
 
     def start_trace(self) -> None:
         """Record from now on, after `prepare_trace`, which is made up for if it was left out."""
@@ -206,7 +207,8 @@ class KinetoProfile(ProfileOutputs):
             cycle.discard()
             return
         self._keep(cycle.stop())
-        self.trace.add_note("schedule", "the profile ended during warm-up, so nothing was recorded")
+        if not cycle.has_started:
+            self.trace.add_note("schedule", "the profile ended during warm-up, so nothing was recorded")
 
     # What was asked for
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from types import TracebackType
 
 from kinetograph._native import end_where_open
@@ -123,7 +124,11 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        except BaseException:
+            self._stop_at_last()
+            raise
 
     def start(self) -> None:
         """Begin with the step the profile is at. A stopped profile may be started again."""
@@ -144,7 +149,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     def stop(self) -> None:
         """End the profile, from any thread, and call `on_trace_ready` if it was recording.
 
-        The second call does nothing, and neither does any in a forked child, which is not recorded.
+        The second call does nothing, unless the first was interrupted or found no memory, and neither does
+        any in a forked child, which is not recorded.
         """
         with self._locked():
             if not self._was_started:
@@ -157,10 +163,13 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             action, self.current_action = self.current_action, self._asked
             try:
                 trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
+                self._end()
             except BaseException:
-                self._end_unless_recording(action)
+                if self._running_cycle() is None:
+                    self._end()
+                else:  # what was recorded is there for the next stop
+                    self.current_action = action
                 raise
-            self._end()
             self._tell_observer("cleanup")
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
@@ -181,7 +190,13 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             before = self.current_action
             self._advance(before)
             text = self._complaint(before)
-            self._perform(transition(before, self.current_action))
+            try:
+                self._perform_step(before)
+            except BaseException:
+                if text is not None:
+                    with suppress(Warning):
+                        warn_program(text)
+                raise
             if self._is_started:
                 KinetoStepTracker.increment_step(self._requester)
                 self._begin_step()
@@ -227,6 +242,16 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         cycle = self._running_cycle()
         return cycle is not None and cycle.device_has_stopped
 
+    def _perform_step(self, before: ProfilerAction) -> None:
+        """From one action to the current one, or back to it where its trace could not be ended."""
+        cycle, deeds = self._running_cycle(), transition(before, self.current_action)
+        try:
+            self._perform(deeds)
+        except BaseException:
+            if cycle is not None and cycle is self._running_cycle() and "stop" in deeds:
+                self.current_action = before
+            raise
+
     def _perform(self, deeds: tuple[str, ...]) -> None:
         for deed in deeds:
             if deed == "prepare":
@@ -247,19 +272,25 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         if self.on_trace_ready is not None:
             call_program(self.on_trace_ready, self)
 
-    def _end_unless_recording(self, action: ProfilerAction) -> None:
-        """After a stop that failed: what was recorded is there for the next one."""
-        if self._running_cycle() is None:
-            self._end()
-        else:
-            self.current_action = action
+    def _stop_at_last(self) -> None:
+        """Behind a stop that failed at the end of a block, where nobody else will make it again."""
+        try:
+            if self._is_started:
+                self.stop()
+        finally:
+            with self._locked():
+                cycle = self._running_cycle()
+                if cycle is not None:
+                    cycle.discard()
+                    self._end()
 
     def _end(self) -> None:
-        self._is_started = False
         try:
             self._discard_cycle()
         finally:
-            KinetoStepTracker.erase_step_count(self._requester)
+            if self._running_cycle() is None:
+                self._is_started = False
+                KinetoStepTracker.erase_step_count(self._requester)
 
     def _leave_parent(self) -> None:
         super()._leave_parent()

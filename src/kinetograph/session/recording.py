@@ -68,6 +68,7 @@ class Session:
         self._calls: call_collector.Use | None = None
         self._cuda: CudaUse | CudaMetrics | None = None
         self._cuda_notes: list[str] = []
+        self._is_paused = False
         self._operators: Operators | None = None
         self._inside: InsideKernels | None = None
         self._process = os.getpid()
@@ -138,6 +139,7 @@ class Session:
             cuda.resume()
         session.all_threads = all_threads
         session.has_begun = not starts_paused
+        session._is_paused = starts_paused
         session._count_shapes(1)
         exits.watch(session)
         # Last, so that the calls that starting takes are not among those that are recorded.
@@ -184,6 +186,7 @@ class Session:
             return False
         if self._cuda is not None:
             self._cuda.pause()
+        self._is_paused = True
         return _native.pause_session(self._number)
 
     def resume(self) -> bool:
@@ -194,6 +197,7 @@ class Session:
         if self._process != os.getpid() or not by(self._number):
             return False
         self.has_begun = True
+        self._is_paused = False
         if self._cuda is not None:
             self._cuda.resume()
         return True
@@ -206,9 +210,7 @@ class Session:
             try:
                 native = self._stop_native()
             except BaseException:
-                _native.hold_ring(self._number, False)
-                if not self.is_running:
-                    self._forget()
+                self._go_on()
                 raise
         trace = Trace(native)
         self._join_kernels(trace)
@@ -216,6 +218,14 @@ class Session:
         self._describe(trace)
         self._enrich(trace)
         return trace
+
+    def _go_on(self) -> None:
+        """As if nobody had tried to stop it, if it still runs."""
+        if not self.is_running:
+            return self._forget()
+        _native.hold_ring(self._number, False)
+        if self._cuda is not None and not self._is_paused:
+            self._cuda.resume()
 
     def _stop_native(self) -> _native.Trace:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""

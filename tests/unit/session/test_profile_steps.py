@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -203,26 +204,94 @@ def test_a_cycle_ends_also_where_the_warning_that_its_device_gave_up_is_an_error
 # ---- errors of the program
 
 
-@pytest.mark.parametrize("steps", [1, 4])
-def test_a_stop_that_is_interrupted_can_be_made_again(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
-    def interrupted(self: Session) -> None:
+@contextmanager
+def interrupted_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ctrl-C comes while the next stop of a session waits for devices."""
+
+    def interrupt(self: Session) -> None:
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
-    traces = Traces()
+    monkeypatch.setattr(Session, "_look_around", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        yield
+
+
+def started(traces: Traces, *, steps: int) -> kg.profile:
     prof = kg.profile(schedule=kg.schedule(wait=0, warmup=1, active=2), on_trace_ready=traces)
     prof.start()
     for _ in range(steps):
         prof.step()
     kg.mark("recorded")
+    return prof
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_stop_that_is_interrupted_can_be_made_again(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    traces = Traces()
+    prof = started(traces, steps=steps)
     before = list(traces.steps)
-    monkeypatch.setattr(Session, "_look_around", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted_once(monkeypatch):
         prof.stop()
-    monkeypatch.undo()
+    assert traces.steps == before
     prof.stop()
     assert traces.steps == [*before, steps]
     assert "recorded" in names(prof.trace)
     assert not notes(prof.trace, "schedule")
+
+
+def test_a_stop_in_warm_up_that_is_interrupted_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    prof = started(Traces(), steps=0)
+    with interrupted_once(monkeypatch):
+        prof.stop()
+    prof.stop()
+    assert prof.profiler is not None
+    assert not prof.profiler.is_running
+    assert notes(prof.trace, "schedule")
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_a_step_that_is_interrupted_loses_no_cycle(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    traces = Traces()
+    prof = started(traces, steps=steps)
+    before = list(traces.steps)
+    with interrupted_once(monkeypatch):
+        prof.step()
+    prof.stop()
+    assert traces.steps == [*before, steps + 1]
+    assert "recorded" in names(prof.trace)
+    assert not notes(prof.trace, "schedule")
+
+
+def test_after_a_step_that_was_interrupted_the_next_one_ends_the_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traces = Traces()
+    prof = started(traces, steps=2)
+    with interrupted_once(monkeypatch):
+        prof.step()
+    prof.step()
+    prof.stop()
+    assert traces.steps[0] == 4
+    assert "recorded" in traces.names[0]
+
+
+def test_a_block_whose_end_is_interrupted_still_gives_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    traces = Traces()
+    with interrupted_once(monkeypatch), kg.profile(on_trace_ready=traces):
+        kg.mark("recorded")
+    assert traces.names == [["recorded"]]
+
+
+def test_a_block_that_cannot_be_stopped_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Session) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Session, "_look_around", fails)
+    before = len(_native.sessions())
+    with pytest.raises(MemoryError), kg.profile():
+        pass
+    assert len(_native.sessions()) == before
 
 
 def test_an_exception_in_the_block_passes_and_the_trace_is_ready() -> None:
