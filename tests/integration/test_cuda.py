@@ -358,11 +358,10 @@ def test_a_ring_of_a_program_that_ends_at_once_has_the_device_and_says_what_it_l
 KILLED_BEHIND_WARM_UP = """
 import kinetograph as kg
 
-def launch_until_recorded():
+def launch_until_recorded():  # with little else, for behind 200 KiB it is told again
     before = _native.cuda_status()[4]
-    while _native.cuda_status()[4] == before:
-        cuda.launch()
-        time.sleep(0.001)
+    cuda.launch()
+    while _native.cuda_status()[4] == before: time.sleep(0.001)
 
 cuda = Cuda().initialise()
 recording = kg.RecordOptions(crash_safe=True, directory=sys.argv[1])
