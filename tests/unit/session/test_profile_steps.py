@@ -226,16 +226,18 @@ def started(traces: Traces, *, steps: int) -> kg.profile:
     return prof
 
 
-@pytest.mark.parametrize("steps", [1, 4])
-def test_a_stop_that_is_interrupted_can_be_made_again(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+@pytest.mark.parametrize(("ends_by", "steps"), [("stop", 1), ("stop", 4), ("step", 2), ("step", 5)])
+def test_a_cycle_whose_end_is_interrupted_is_there_at_the_next_stop(
+    monkeypatch: pytest.MonkeyPatch, ends_by: str, steps: int
+) -> None:
     traces = Traces()
     prof = started(traces, steps=steps)
     before = list(traces.steps)
     with interrupted_once(monkeypatch):
-        prof.stop()
+        getattr(prof, ends_by)()
     assert traces.steps == before
     prof.stop()
-    assert traces.steps == [*before, steps]
+    assert traces.steps == [*before, prof.step_num]
     assert "recorded" in names(prof.trace)
     assert not notes(prof.trace, "schedule")
 
@@ -248,19 +250,6 @@ def test_a_stop_in_warm_up_that_is_interrupted_can_be_made_again(monkeypatch: py
     assert prof.profiler is not None
     assert not prof.profiler.is_running
     assert notes(prof.trace, "schedule")
-
-
-@pytest.mark.parametrize("steps", [2, 5])
-def test_a_step_that_is_interrupted_loses_no_cycle(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
-    traces = Traces()
-    prof = started(traces, steps=steps)
-    before = list(traces.steps)
-    with interrupted_once(monkeypatch):
-        prof.step()
-    prof.stop()
-    assert traces.steps == [*before, steps + 1]
-    assert "recorded" in names(prof.trace)
-    assert not notes(prof.trace, "schedule")
 
 
 def test_after_a_step_that_was_interrupted_the_next_one_ends_the_cycle(

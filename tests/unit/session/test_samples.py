@@ -94,6 +94,31 @@ def test_spans_of_what_waits_are_unfinished_and_lie_on_the_thread_by_name() -> N
     assert "the waiting one" in events[0].track.name
 
 
+def test_a_thread_that_ends_in_a_pause_is_over_behind_it() -> None:
+    session = start()
+    with Waiting(outer) as waiting:
+        wait_for_rounds()
+        session.pause()
+    wait_for_rounds()
+    session.resume()
+    wait_for_rounds()
+    events = spans_of(session.stop(), waiting.threads[0].native_id)
+    assert events
+    assert all(event.finished for event in events)
+
+
+def test_stacks_that_a_warm_up_has_seen_are_in_the_trace() -> None:
+    calls = kg.CallOptions(mode="sample", sample_hz=1000)
+    with Waiting(outer, deep, through_c) as waiting:
+        with kg.profile(calls=calls, schedule=kg.schedule(wait=0, warmup=1, active=1)) as profile:
+            wait_for_rounds()
+            profile.step()
+            wait_for_rounds()
+        stacks = [functions(profile.trace, thread.native_id) for thread in waiting.threads]
+    for name, stack in zip(("outer", "deep", "through_c"), stacks, strict=True):
+        assert name in stack
+
+
 def spins_long() -> float:
     return spin_for_rounds(300)
 
