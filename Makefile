@@ -28,6 +28,8 @@ INSTALLED := $(VENV)/.installed
 STUB := src/kinetograph/_native.pyi
 # To look for leaks takes gcc 12's library 4 s at the end of each process on ARM, even of an empty one.
 LEAKS ?= $(if $(filter x86_64,$(shell uname -m)),1,0)
+# One that hangs fails.
+CTEST := ctest --output-on-failure --timeout 300 -j $(JOBS)
 SANITIZERS := ASAN_OPTIONS=detect_leaks=$(LEAKS) UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -62,11 +64,11 @@ triton-test: ## records inside kernels (installs Triton, torch, Numba and NVIDIA
 
 native-test: $(VENV)/.group-build ## the native tests alone
 	$(call build_native,native)
-	ctest --test-dir build/native --output-on-failure -j $(JOBS)
+	$(CTEST) --test-dir build/native
 
 asan: $(VENV)/.group-build ## the native tests under AddressSanitizer and UBSan
 	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
-	$(SANITIZERS) ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+	$(SANITIZERS) $(CTEST) --test-dir build/asan
 
 asan-python: ## the threading tests of Python on an extension built with AddressSanitizer and UBSan
 	$(MAKE) VENV=$(ASAN_VENV) BUILD_ARGS=-Ccmake.define.KINETOGRAPH_SANITIZE=address,undefined build
@@ -76,7 +78,7 @@ asan-python: ## the threading tests of Python on an extension built with Address
 
 tsan: $(VENV)/.group-build ## the native tests under ThreadSanitizer
 	$(call build_native,tsan,-DKINETOGRAPH_SANITIZE=thread)
-	$(SANITIZERS) ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
+	$(SANITIZERS) $(CTEST) --test-dir build/tsan
 
 fuzz: $(VENV)/.group-build ## the fuzzers, FUZZ_SECONDS each, under AddressSanitizer and UBSan
 	$(call build_native,asan,-DKINETOGRAPH_SANITIZE=address$(comma)undefined)
