@@ -38,6 +38,8 @@ NB_MODULE(_native, module) {
         kinetograph::bind::add_marks(module.ptr()) != 0)
         throw nb::python_error();
     kinetograph::record::context_of_thread.store(&kinetograph::bind::context_of_this_thread);
+    kinetograph::bind::learn_contexts();
+    kinetograph::record::context_around.store(&kinetograph::bind::context_around);
     kinetograph::bind::bind_trace(module);
     kinetograph::bind::bind_merge(module);
     kinetograph::bind::bind_sessions(module);

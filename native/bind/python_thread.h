@@ -34,6 +34,13 @@ inline uintptr_t current_context() {
 // The same from native code, with or without the GIL: what the recorder asks for.
 uintptr_t context_of_this_thread();
 
+// Once, for context_around.
+void learn_contexts();
+
+// The context that this one was entered from, by Context.run; 0 where there is none, where it is not known,
+// and where a coroutine runs: that may give way to others within it.
+uintptr_t context_around(uintptr_t context);
+
 // Names a lane after the asyncio task that runs, if one does.
 void name_lane(uint16_t lane);
 

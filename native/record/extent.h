@@ -68,6 +68,9 @@ static_assert(sizeof(OpenScope) == 16);
 // In ExtentHeader::lane, above the number: the stack of calls, which shares its lane with scopes.
 inline constexpr uint32_t stack_of_calls = uint32_t(1) << 16;
 
+// Beside what open_meta gives, and in no record.
+inline constexpr uint32_t begun_by_native = uint32_t(1) << 24;
+
 // category | scope << 8 | flags << 16
 inline constexpr uint32_t open_meta(Category category, RecordScope scope, uint8_t flags = 0) {
     return uint32_t(category) | uint32_t(scope) << 8 | uint32_t(flags) << 16;

@@ -66,6 +66,14 @@ Lane* open_lane(const ThreadBuffer& thread, uintptr_t context) {
     return lane->context == context && lane->depth != 0 ? lane : nullptr;
 }
 
+// That of the context which this one was entered from and will go back to before anything else runs.
+Lane* lane_around(const ThreadBuffer& thread, uintptr_t context) {
+    const auto ask = context_around.load(std::memory_order_relaxed);
+    for (context = ask ? ask(context) : 0; context != 0; context = ask(context))
+        if (Lane* open = open_lane(thread, context)) return open;
+    return nullptr;
+}
+
 // Another one for this context.
 Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new);
 
@@ -78,6 +86,7 @@ bool has_open(const Lane& lane, uint32_t name) {
 }  // namespace
 
 std::atomic<uintptr_t (*)()> context_of_thread{nullptr};
+std::atomic<uintptr_t (*)(uintptr_t)> context_around{nullptr};
 
 Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) noexcept {
     if (has_open(*thread.lane, name)) return thread.lane;
@@ -94,6 +103,7 @@ uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept 
 
 Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
     if (Lane* open = open_lane(thread, context)) return thread.lane = open;
+    if (Lane* around = lane_around(thread, context)) return thread.lane = around;
     try {
         return thread.lane = find_lane(thread, context, is_new);
     } catch (const std::bad_alloc&) {
@@ -103,9 +113,11 @@ Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcep
 
 namespace {
 
-// What is open on a line that no context has used yet was begun by native code, which runs this one.
+// What native code began, and nobody else, runs whatever runs now: it gives way to nobody.
 bool can_take(const Lane& lane) {
-    return lane.depth == 0 || lane.context == 0;
+    for (uint32_t i = 0; i < lane.depth; ++i)
+        if (!(lane.entries[i].name_and_meta.load(std::memory_order_relaxed) & begun_by_native)) return false;
+    return true;
 }
 
 Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) {

@@ -173,6 +173,9 @@ KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t
 
 // The context that the calling thread is in, 0 where it is in none, from whoever knows: nullptr before that.
 KINETOGRAPH_API extern std::atomic<uintptr_t (*)()> context_of_thread;
+// The one that a context was entered from, where what runs in it ends before that goes on; else 0. Needs the
+// GIL, as all do that come with a context.
+KINETOGRAPH_API extern std::atomic<uintptr_t (*)(uintptr_t)> context_around;
 
 // Whether a session records the thread, and it knows everything about that.
 inline bool is_recording(const ThreadBuffer& thread) noexcept {

@@ -88,6 +88,17 @@ def test_compiled_regions_equal_those_of_torchs_profiler(
     assert "Pregraph bytecode" in names
 
 
+def test_a_compiled_backward_pass_equals_that_of_torchs_profiler(tmp_path: Path) -> None:
+    # Torch runs it in a copy of the context.
+    compiled = torch.compile(wave, backend="aot_eager")
+    one = torch.ones(4, requires_grad=True)
+    compiled(one).backward()
+    seen = ours(lambda: compiled(one).backward(), tmp_path / "ours.json")
+    expected = theirs(lambda: compiled(one).backward(), tmp_path / "theirs.json")
+    assert [(op.depth, op.name) for op in seen] == [(op.depth, op.name) for op in expected]
+    assert "CompiledFunctionBackward" in {op.name for op in seen}
+
+
 def test_inputs_of_a_launch_equal_those_of_torchs_profiler(tmp_path: Path) -> None:
     one = torch.ones(2, 3)
 
