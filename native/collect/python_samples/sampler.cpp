@@ -47,13 +47,13 @@ void count_loss(record::ThreadBuffer& buffer, std::atomic<uint64_t>& counter,
     record::count_loss(buffer, loss, more);
 }
 
-// The last stack recorded of a thread, which was not empty.
+// The last stack seen of a thread, which was not empty.
 struct LastStack {
-    uint32_t number = 0;  // of the thread
-    int64_t cpu_ns = -1;  // what the thread had used before it was read; -1: not known
+    bool is_told = false;  // it, or one before it: then the thread's end has to be told, too
+    int64_t cpu_ns = -1;   // what the thread had used before it was read; -1: not known
     std::vector<uint32_t> names;
 };
-using ThreadsWithStacks = std::unordered_map<int32_t, LastStack>;
+using ThreadsWithStacks = std::unordered_map<uint64_t, LastStack>;  // by OtherThread::packed()
 
 class Sampler {
 public:
@@ -78,6 +78,7 @@ private:
     StackReader::Result try_stack(const StackReader::Thread& thread);
     bool has_not_run(record::OtherThread thread, int64_t cpu_ns) const;
     void write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at, int64_t cpu_ns);
+    bool tell_end(record::ThreadBuffer& buffer, record::OtherThread thread, const LastStack& last);
     void end_threads_that_left(record::ThreadBuffer& buffer);
     void forget_names_if_gone();
     void forget_stacks_of_waiting_threads();
@@ -91,7 +92,7 @@ private:
     std::vector<uint32_t> names_;
     ThreadsWithStacks with_stacks_;
     ThreadClock clock_;
-    std::unordered_map<int32_t, uint64_t> seen_in_round_;
+    std::unordered_map<uint64_t, uint64_t> seen_in_round_;
     uint64_t round_ = 0;
     uint32_t oldest_name_ = 0;
 
@@ -164,11 +165,11 @@ void Sampler::take_round(record::ThreadBuffer& buffer) {
 }
 
 void Sampler::take_stack(record::ThreadBuffer& buffer, const StackReader::Thread& thread) {
-    seen_in_round_[thread.id.tid] = round_;
+    seen_in_round_[thread.id.packed()] = round_;
     uint64_t at = base::ticks();
     const int64_t cpu_ns = clock_.used_by(thread.id.tid);
     if (has_not_run(thread.id, cpu_ns)) {
-        names_ = with_stacks_[thread.id.tid].names;
+        names_ = with_stacks_[thread.id.packed()].names;
         return write(buffer, thread.id, at, cpu_ns);
     }
     StackReader::Result result = try_stack(thread);
@@ -185,9 +186,8 @@ void Sampler::take_stack(record::ThreadBuffer& buffer, const StackReader::Thread
 // Most threads of most programs wait, and then their stack is what it was: the clock tells at a fraction of
 // the price of looking.
 bool Sampler::has_not_run(record::OtherThread thread, int64_t cpu_ns) const {
-    const auto last = with_stacks_.find(thread.tid);
-    return cpu_ns >= 0 && last != with_stacks_.end() && last->second.number == thread.number &&
-           last->second.cpu_ns == cpu_ns;
+    const auto last = with_stacks_.find(thread.packed());
+    return cpu_ns >= 0 && last != with_stacks_.end() && last->second.cpu_ns == cpu_ns;
 }
 
 StackReader::Result Sampler::try_stack(const StackReader::Thread& thread) {
@@ -201,19 +201,30 @@ StackReader::Result Sampler::try_stack(const StackReader::Thread& thread) {
 }
 
 void Sampler::write(record::ThreadBuffer& buffer, record::OtherThread thread, uint64_t at, int64_t cpu_ns) {
-    const bool had_stack = with_stacks_.contains(thread.tid);
-    if (names_.empty() && !had_stack) return;
-    if (!names_.empty()) with_stacks_[thread.tid] = {thread.number, cpu_ns, names_};
-    // One that has ended is told until that could be written.
-    if (writer_.write(buffer, thread, at, names_) && names_.empty()) with_stacks_.erase(thread.tid);
+    if (names_.empty()) {
+        const auto last = with_stacks_.find(thread.packed());
+        if (last == with_stacks_.end()) return;
+        if (tell_end(buffer, thread, last->second)) with_stacks_.erase(last);
+    } else {
+        LastStack& last = with_stacks_[thread.packed()];
+        last.cpu_ns = cpu_ns;
+        last.names = names_;
+        if (writer_.write(buffer, thread, at, names_)) last.is_told = true;
+    }
     count(counters.stacks);
+}
+
+// Whether nothing is left to be told: in a pause it cannot be, and is behind it; what is lost otherwise was
+// counted.
+bool Sampler::tell_end(record::ThreadBuffer& buffer, record::OtherThread thread, const LastStack& last) {
+    return !last.is_told || writer_.write(buffer, thread, base::ticks(), {}) || !buffer.discards;
 }
 
 void Sampler::end_threads_that_left(record::ThreadBuffer& buffer) {
     std::erase_if(seen_in_round_, [&](const auto& seen) { return seen.second != round_; });
     std::erase_if(with_stacks_, [&](const auto& thread) {
         return !seen_in_round_.contains(thread.first) &&
-               writer_.write(buffer, {thread.first, thread.second.number}, base::ticks(), {});
+               tell_end(buffer, record::OtherThread::unpack(thread.first), thread.second);
     });
 }
 
@@ -228,7 +239,7 @@ void Sampler::forget_names_if_gone() {
 }
 
 void Sampler::forget_stacks_of_waiting_threads() {
-    for (auto& [tid, last] : with_stacks_) last.cpu_ns = -1;
+    for (auto& [thread, last] : with_stacks_) last.cpu_ns = -1;
 }
 
 // Not destroyed at exit: its thread may still run then.

@@ -25,6 +25,7 @@ from tests.sampled import (
 )
 
 import kinetograph as kg
+from kinetograph import _native
 from kinetograph.session.recording import Session
 
 Wait = Callable[[], object]
@@ -117,6 +118,25 @@ def test_stacks_that_a_warm_up_has_seen_are_in_the_trace() -> None:
         stacks = [functions(profile.trace, thread.native_id) for thread in waiting.threads]
     for name, stack in zip(("outer", "deep", "through_c"), stacks, strict=True):
         assert name in stack
+
+
+def lost(trace: kg.Trace) -> int:
+    return sum(int(text.split()[0].replace(",", "")) for text in recorded.notes(trace, "dropped"))
+
+
+def test_the_end_of_a_thread_that_finds_no_room_is_lost_once() -> None:
+    name, marks, threads = "more than there is room for", 400_000, 40
+    session = start(recording=kg.RecordOptions(memory_limit_bytes=1 << 24, at_limit="drop"))
+    with Waiting(*[outer] * threads):
+        stacks = _native.sample_counts()[1]
+        for _ in range(marks):
+            kg.mark(name)
+        wait_for_rounds(200)  # until there is no room in what the sampler holds, either
+    wait_for_rounds(600)
+    trace = session.stop()
+    lost_marks = marks - recorded.names(trace).count(name)
+    assert lost_marks > 0
+    assert lost(trace) <= lost_marks + _native.sample_counts()[1] - stacks + threads
 
 
 def spins_long() -> float:
