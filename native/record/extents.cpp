@@ -127,14 +127,16 @@ void Recorder::fill(ThreadBuffer& thread) {
 
 // Ring sessions let go of what is too old or too much.
 void Recorder::advance_rings() {
-    for (auto& [id, session] : sessions_)
-        if (!holds_ring(session)) advance_ring(session);
+    for (auto& [id, session] : sessions_) advance_ring(session);
     trim();
 }
 
-// Not for all the memory there is: a device may be waited for as long as it likes, while threads go on.
-bool Recorder::holds_ring(const Session& session) const {
-    return session.ring_held_at != 0 && extent_bytes_ + slab_bytes <= session.options.limits.memory_bytes / 2;
+// 0: as much as there is. While it is held, all that may be had without files: a device may be waited for as
+// long as it likes, while threads go on.
+size_t Recorder::ring_room(const Session& session) {
+    const SessionOptions& options = session.options;
+    if (options.ring_bytes == 0 || session.ring_held_at == 0) return options.ring_bytes;
+    return std::max<size_t>(options.ring_bytes, options.limits.memory_bytes / 2);
 }
 
 void Recorder::advance_ring(Session& session) {
@@ -142,9 +144,10 @@ void Recorder::advance_ring(Session& session) {
     if (session.options.ring_ns != 0)
         session.keep_from =
             std::max(session.keep_from, base::ticks_before(asked_at, session.options.ring_ns));
+    const size_t room = ring_room(session);
     size_t bytes = extent_bytes_;
     for (const Filled& filled : filled_) {
-        if (session.options.ring_bytes == 0 || bytes + slab_bytes <= session.options.ring_bytes) break;
+        if (room == 0 || bytes + slab_bytes <= room) break;
         session.keep_from = std::max(session.keep_from, filled.at);
         bytes -= filled.bytes;
     }

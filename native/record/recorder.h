@@ -179,7 +179,7 @@ private:
     bool move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units);
     void drop_stack(Lane& lane);
     void advance_rings();
-    bool holds_ring(const Session& session) const;
+    static size_t ring_room(const Session& session);
     void advance_ring(Session& session);
     void trim();
     void forget_dead_threads(uint64_t keep_from);

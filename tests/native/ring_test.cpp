@@ -59,6 +59,22 @@ TEST(beside_a_session_that_wants_all_a_ring_drops_what_is_new) {
     CHECK(count(trace::build_trace(recorder().stop(all)), "first") == 1);
 }
 
+size_t kept_of_a_held_ring(size_t ring_slabs, size_t memory_slabs, size_t late_slabs) {
+    const auto session =
+        recorder().start(ring(ring_slabs * record::slab_bytes, memory_slabs * record::slab_bytes));
+    for (size_t i = 0; i < 2 * memory_slabs * scopes_per_slab; ++i) mark("in time");
+    recorder().hold_ring(session, true);
+    for (size_t i = 0; i < late_slabs * scopes_per_slab; ++i) mark("late");
+    return count(trace::build_trace(recorder().stop(session)), "in time") / scopes_per_slab;
+}
+
+// Half of the limit is for records.
+TEST(a_held_ring_lets_go_only_of_what_late_records_need_beyond_all_there_is) {
+    CHECK(kept_of_a_held_ring(8, 64, 0) == 7 && kept_of_a_held_ring(8, 64, 23) == 7);
+    CHECK(kept_of_a_held_ring(8, 64, 27) >= 3 && kept_of_a_held_ring(32, 64, 27) >= 3);
+    CHECK(kept_of_a_held_ring(8, 64, 40) == 0);
+}
+
 TEST(threads_that_have_died_are_forgotten_with_their_records) {
     const auto session = recorder().start(ring(8 * record::slab_bytes, size_t(64) << 20));
     const size_t before = recorder().thread_count();
