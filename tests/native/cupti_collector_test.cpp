@@ -491,6 +491,21 @@ TEST(for_such_a_session_cupti_is_asked_once_in_a_while_however_many_calls_there_
     session.stop();
 }
 
+TEST(in_the_warm_up_of_such_a_session_cupti_is_not_asked) {
+    collect::CudaOptions options;
+    options.crash_safe = true;
+    record::SessionOptions paused;
+    paused.all_threads = paused.starts_paused = true;
+    const auto session = record::Recorder::instance().start(paused);
+    const uint64_t use = collect::start_cuda(options);
+    cuda().launch("k");
+    const int before = cuda().number("fake_flushes");
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));  // eight looks whether it records
+    CHECK(cuda().number("fake_flushes") == before);
+    collect::stop_cuda(use);
+    record::Recorder::instance().stop(session);
+}
+
 TEST(overhead_of_cupti_lies_on_the_thread_that_had_it) {
     CudaSession session;
     cuda().call<decltype(fake_overhead)>("fake_overhead", CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH);

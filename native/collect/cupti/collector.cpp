@@ -85,6 +85,7 @@ private:
     void try_to_attach();
     void open();
     void tell(std::string_view kind, std::string_view text, uint64_t count = 0);
+    void bring_in_for_a_crash();
     void tell_in_advance();
     void tell_again();
     void describe(record::ThreadBuffer& thread);
@@ -182,10 +183,6 @@ int CudaCollector::look_around() {
 }
 
 int CudaCollector::look_around_locked() {
-    if (state_ == CudaState::attached && is_crash_safe()) {
-        attachment_->flush(false);
-        calls_.hand_over();
-    }
     if (state_ != CudaState::waiting) return attached_ms;
     driver_ = cupti::initialised_driver();
     if (driver_) try_to_attach();
@@ -199,6 +196,7 @@ int CudaCollector::follow_program() {
         // Who sees that we are attached may end at once: then all is told.
         std::lock_guard lock(mutex_);
         next_ms = look_around_locked();
+        bring_in_for_a_crash();
         tell_in_advance();
         // The session that wants it told may be about to begin.
         if (state_ == CudaState::attached && is_crash_safe() && !says_incomplete_ &&
@@ -210,7 +208,15 @@ int CudaCollector::follow_program() {
     return next_ms;
 }
 
-// In the decoder's thread, locked: what the file of a session needs whose process is killed.
+// In the decoder's thread, locked, as what follows. In a warm-up or a pause there is nothing to be lost.
+void CudaCollector::bring_in_for_a_crash() {
+    const record::ThreadBuffer* thread = record::serving_thread();
+    if (!thread || thread->discards || state_ != CudaState::attached || !is_crash_safe()) return;
+    attachment_->flush(false);
+    calls_.hand_over();
+}
+
+// What the file of a session needs whose process is killed.
 void CudaCollector::tell_in_advance() {
     record::ThreadBuffer* thread = record::serving_thread();
     if (!thread || thread->discards || says_incomplete_) return;
