@@ -12,6 +12,7 @@ __all__ = [
     "StateError",
     "TraceFormatError",
     "UsageError",
+    "tell_on_stderr",
     "warn_program",
 ]
 
@@ -46,6 +47,12 @@ def warn_program(text: str, category: type[Warning] = UserWarning) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kinetograph":
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
     warnings.warn(text, category, stacklevel=level)
+
+
+def tell_on_stderr(text: str) -> None:
+    """Or nowhere: without a stderr, `print` would take stdout, which is the program's."""
+    if sys.stderr is not None:
+        print(f"kinetograph: {text}", file=sys.stderr)
 
 
 class TraceFormatError(KinetographError):

@@ -193,3 +193,13 @@ def test_samples_name_the_program_as_calls_do(tmp_path: Path, form: str) -> None
     program = ["app.py"] if form == "script" else ["-m", "app"]
     recorded(tmp_path / "trace.json", *program, options=("--sample", 500), cwd=tmp_path)
     assert {"app.py(1): <module>", "app.py(2): busy"} <= set(kg.load(tmp_path / "trace.json").names)
+
+
+def test_without_a_stderr_stdout_is_still_the_programs_own(trace: Path, tmp_path: Path) -> None:
+    program = tmp_path / "prints.py"
+    program.write_text("print('mine')\n")
+    without_stderr = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+    arguments = [*without_stderr, *command(program, options=("-o", trace))]
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b"mine\n"
+    assert kg.load(trace).processes

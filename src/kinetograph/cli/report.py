@@ -12,4 +12,5 @@ __all__ = ["print_top"]
 
 def print_top(trace: Trace, rows: int) -> None:
     """To stderr: stdout belongs to the program."""
-    print_summary(trace, SummaryOptions(limit=rows), file=sys.stderr)
+    if sys.stderr is not None:
+        print_summary(trace, SummaryOptions(limit=rows), file=sys.stderr)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
-
-import click
 
 from kinetograph.cli.progress import progress
 from kinetograph.cli.report import print_top
-from kinetograph.errors import KinetographError
+from kinetograph.errors import KinetographError, tell_on_stderr
 from kinetograph.run.collect import SessionFile
 from kinetograph.run.interruption import Interrupted, interruptible
 from kinetograph.run.launcher import Ending
@@ -71,4 +68,4 @@ class RunReport:
 
 def _say(text: str) -> None:
     with suppress(OSError):
-        click.echo(f"kinetograph: {text}", file=sys.stderr)
+        tell_on_stderr(text)

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from kinetograph import _native
 from kinetograph.checks import text_tuple
-from kinetograph.errors import KinetographError, UsageError
+from kinetograph.errors import KinetographError, UsageError, tell_on_stderr
 from kinetograph.hints import TYPE_CHECKING
 from kinetograph.ondemand.places import socket_directory
 from kinetograph.session.scopes import load_together
@@ -72,7 +72,7 @@ def start_as_told() -> None:
     try:
         start(ring_seconds=_seconds_of_ring())
     except (KinetographError, OSError) as error:
-        print(f"kinetograph: process {os.getpid()} has no agent: {error}", file=sys.stderr)
+        tell_on_stderr(f"process {os.getpid()} has no agent: {error}")
 
 
 def stop() -> None:
