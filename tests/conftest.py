@@ -33,5 +33,5 @@ def _stop_all_sessions() -> list[int]:
     """Stopped here so that one test that forgot does not make all those after it fail."""
     sessions = [session for session, _owner, _all_threads in _native.sessions()]
     for session in sessions:
-        _native.stop_session(session)
+        _native.discard_session(session)
     return sessions

@@ -44,13 +44,13 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
     return id;
 }
 
-// What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
-nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool input_shapes, bool flops,
-                        bool stacks, bool samples, bool device_work, bool device_waits, bool device_memory,
-                        bool whole_graphs, bool timed_scopes, bool functions, bool garbage, bool objects,
-                        bool c_calls, bool call_lines, int64_t min_call_ns, uint32_t max_depth,
-                        std::vector<std::string> include, std::vector<std::string> exclude,
-                        int64_t begin_ns) {
+// Into `kept`, for a signal's handler may raise as soon as we return, and what we return would be gone with
+// it. What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
+void stop_session(uint64_t id, nb::list kept, uint64_t categories, uint32_t scopes, bool input_shapes,
+                  bool flops, bool stacks, bool samples, bool device_work, bool device_waits,
+                  bool device_memory, bool whole_graphs, bool timed_scopes, bool functions, bool garbage,
+                  bool objects, bool c_calls, bool call_lines, int64_t min_call_ns, uint32_t max_depth,
+                  std::vector<std::string> include, std::vector<std::string> exclude, int64_t begin_ns) {
     trace::BuildOptions options;
     options.calls = {.functions = functions,
                      .garbage = garbage,
@@ -83,7 +83,7 @@ nb::object stop_session(uint64_t id, uint64_t categories, uint32_t scopes, bool 
         trace::limit_call_depth(built, limit);
         return built;
     }();
-    return wrap_trace(std::move(trace));
+    kept.append(wrap_trace(std::move(trace)));
 }
 
 void discard_session(uint64_t id) {
@@ -147,21 +147,22 @@ void bind_sessions(nb::module_& module) {
     module.def("start_session", &start_session, "all_threads"_a, "starts_paused"_a, "memory_limit_bytes"_a,
                "drop_at_limit"_a, "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
     module.def(
-        "stop_session", &stop_session, "session"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
+        "stop_session", &stop_session, "session"_a, "kept"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
         "scopes"_a = 0, "input_shapes"_a = true, "flops"_a = true, "stacks"_a = true, "samples"_a = true,
         "device_work"_a = true, "device_waits"_a = true, "device_memory"_a = true, "whole_graphs"_a = false,
         "timed_scopes"_a = true, "functions"_a = true, "garbage"_a = true, "objects"_a = true,
         "c_calls"_a = true, "call_lines"_a = true, "min_call_ns"_a = 0, "max_depth"_a = UINT32_MAX,
         "include"_a = nb::list(), "exclude"_a = nb::list(), "begin_ns"_a = 0,
-        nb::sig("def stop_session(session: int, *, categories: int = ..., scopes: int = 0, "
-                "input_shapes: bool = True, flops: bool = True, stacks: bool = True, samples: bool = True, "
-                "device_work: bool = True, "
-                "device_waits: bool = True, device_memory: bool = True, whole_graphs: bool = False, "
-                "timed_scopes: bool = True, functions: "
-                "bool = True, garbage: bool = True, objects: bool = True, "
-                "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
-                "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ..., "
-                "begin_ns: int = 0) -> Trace"));
+        nb::sig(
+            "def stop_session(session: int, kept: list[Trace], *, categories: int = ..., scopes: int = 0, "
+            "input_shapes: bool = True, flops: bool = True, stacks: bool = True, samples: bool = True, "
+            "device_work: bool = True, "
+            "device_waits: bool = True, device_memory: bool = True, whole_graphs: bool = False, "
+            "timed_scopes: bool = True, functions: "
+            "bool = True, garbage: bool = True, objects: bool = True, "
+            "c_calls: bool = True, call_lines: bool = True, min_call_ns: int = 0, "
+            "max_depth: int = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ..., "
+            "begin_ns: int = 0) -> None"));
     module.def(
         "is_session_running", [](uint64_t id) { return Recorder::instance().is_running(id); }, "session"_a);
     module.def("join_session", &join_session, "session"_a);

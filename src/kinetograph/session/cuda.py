@@ -134,12 +134,15 @@ class CudaUse:
     def release(self) -> None:
         with _lock:
             _hopeful.discard(self)
-        if self._samples is not None:
-            self._samples.release()
-        if self._scope_times is not None:
-            self._scope_times.release()
-        if self._number is not None:
-            _native.stop_cuda(self._number)
+        samples, self._samples = self._samples, None
+        if samples is not None:
+            samples.release()
+        scope_times, self._scope_times = self._scope_times, None
+        if scope_times is not None:
+            scope_times.release()
+        number, self._number = self._number, None
+        if number is not None:
+            _native.stop_cuda(number)
 
     def notes(self) -> Iterator[str]:
         """Sentences for the trace: what was not there to record, and what was recorded instead."""

@@ -20,6 +20,7 @@ class Cycle:
     def __init__(self, plan: Plan, trace_id: str = "") -> None:
         self.trace_id = trace_id or os.urandom(16).hex().upper()
         self._trace: Trace | None = None
+        self._is_taken = False
         self._session = Session.start(
             plan.config.replace(trace_id=self.trace_id),
             plan.activities,
@@ -30,7 +31,12 @@ class Cycle:
 
     @property
     def is_running(self) -> bool:
-        """Whether it records, or is ready to."""
+        """Whether it records, or is ready to, or has a trace that nobody has taken."""
+        return self._session.is_open or (self._trace is not None and not self._is_taken)
+
+    @property
+    def is_recording(self) -> bool:
+        """Or is ready to."""
         return self._session.is_running
 
     @property
@@ -45,11 +51,18 @@ class Cycle:
         self._session.resume()
 
     def stop(self) -> Trace:
-        self._trace = self._session.stop()
+        """The same again if it is called again; it ends with `let_go`."""
+        if self._trace is None:
+            self._trace = self._session.stop()
         return self._trace
+
+    def let_go(self) -> None:
+        """Its trace is where it belongs, so an interrupted stop needs not be made again."""
+        self._is_taken = True
 
     def discard(self) -> None:
         self._session.discard()
+        self.let_go()
 
     def pause(self) -> None:
         self._session.pause()

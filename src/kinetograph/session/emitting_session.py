@@ -73,13 +73,14 @@ class EmittingSession(Session):
         with self._stopping:
             self._emission.stop()
             self._is_running = False
+            self._is_over = True
         self._callback_errors.close()
 
-    def _stop_native(self) -> _native.Trace:
+    def _stop_native(self) -> None:
         self._emission.stop()
-        self._is_running = False
         # A trace of nothing says when and where that was.
-        return _native.stop_session(start_native(RecordOptions(), None, False, True), categories=0)
+        _native.stop_session(start_native(RecordOptions(), None, False, True), self._built, categories=0)
+        self._is_running = False
 
     def _forget(self) -> None:
         self._callback_errors.close()

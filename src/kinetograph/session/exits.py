@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 
+from kinetograph.errors import tell_on_stderr
 from kinetograph.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def forget(session: Session) -> None:
 
 def _write_all() -> None:
     for session in list(_watched):
-        if session.is_running and session.has_begun and session.exit_path is not None:
+        if session.is_open and session.has_begun and session.exit_path is not None:
             _write(session, session.exit_path)
 
 
@@ -100,8 +100,7 @@ def _write_elsewhere(trace: Trace) -> None:
 
 
 def _tell(what: str) -> None:
-    # Without a stderr, print has nothing to do.
-    print(f"kinetograph: the trace of process {os.getpid()} {what}", file=sys.stderr)
+    tell_on_stderr(f"the trace of process {os.getpid()} {what}")
 
 
 # Registered with the import, so that it runs after the functions that the program registers.

@@ -179,8 +179,17 @@ class KinetoProfile(ProfileOutputs):
         try:
             self._tell_observer("stop")
         finally:
-            self._keep(cycle.stop())
+            self._take(cycle)
         return True
+
+    def _take(self, cycle: Cycle) -> None:
+        try:
+            self._keep(cycle.stop())
+            cycle.let_go()
+        except BaseException:
+            if cycle.is_recording and cycle.has_started:
+                self._tell_observer("start")  # it goes on, too
+            raise
 
     def _tell_observer(self, method: str) -> None:
         """Whatever it does: the program comes to what it was about to do, unless warnings are errors."""
@@ -206,7 +215,7 @@ class KinetoProfile(ProfileOutputs):
         if self._traces:
             cycle.discard()
             return
-        self._keep(cycle.stop())
+        self._take(cycle)
         if not cycle.has_started:
             self.trace.add_note("schedule", "the profile ended during warm-up, so nothing was recorded")
 

@@ -67,7 +67,12 @@ def disable_profiler() -> ProfilerResult:
     with _lock:
         session = _take_own()
         outer = _of_thread(session.owner_tid)
-    trace = session.stop()
+    try:
+        trace = session.stop()
+    except BaseException:
+        if session.is_open:  # for the next one, which may come from a signal handler
+            _running.append(session)
+        raise
     if outer is not None:
         trace.add_note("nested", _still_runs(outer))
     return ProfilerResult(trace)
@@ -119,7 +124,7 @@ def _own_parts() -> list[Session]:
 def _still_running() -> list[Session]:
     # A forked child inherits this list, but none of the sessions.
     for session in list(_running):
-        if not session.is_running:
+        if not session.is_open:
             _discard(session)
     return list(_running)
 

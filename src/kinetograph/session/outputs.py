@@ -112,9 +112,8 @@ class ProfileOutputs:
         """Take in the trace of a cycle that has ended."""
         for key, json in (self.preset_metadata | self._metadata).items():
             trace.native.set_metadata(encodable(key), json)
-        if not self.acc_events:
-            self._traces.clear()
-        self._traces.append(trace)
+        before = [known for known in self._traces if self.acc_events and known is not trace]
+        self._traces = [*before, trace]
         self._joined = None
 
     def _reported(self) -> Trace:

@@ -10,7 +10,7 @@ from types import TracebackType
 from kinetograph._native import end_where_open
 from kinetograph.checks import require_callable
 from kinetograph.errors import StateError, warn_program
-from kinetograph.hints import Any, Literal, Self
+from kinetograph.hints import TYPE_CHECKING, Any, Literal, Self
 from kinetograph.session.config import CallOptions, ExperimentalConfig, RecordOptions
 from kinetograph.session.handover import call_program
 from kinetograph.session.kineto_profile import KinetoProfile
@@ -25,6 +25,9 @@ from kinetograph.session.schedule import (
 from kinetograph.session.scopes import scope
 from kinetograph.session.step_tracker import KinetoStepTracker
 from kinetograph.trace.words import RecordScope
+
+if TYPE_CHECKING:
+    from kinetograph.session.cycle import Cycle
 
 __all__ = ["profile"]
 
@@ -113,6 +116,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         self._is_started = False
         self._was_started = False
         self._step: tuple[scope, int] | None = None
+        self._owed: Cycle | None = None
+        """Once it has ended, `on_trace_ready` has to be called, by the next step or stop if need be."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -157,20 +162,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 raise StateError(
                     "stop() of a profile that was never started", hint="call start(), or use `with`"
                 )
-            if not self._is_started:
-                return
-            self._end_step()
-            action, self.current_action = self.current_action, self._asked
-            try:
-                trace_is_ready = "ready" in transition(action, None) and self._stop_cycle()
-                self._end()
-            except BaseException:
-                if self._running_cycle() is None:
-                    self._end()
-                else:  # what was recorded is there for the next stop
-                    self.current_action = action
-                raise
-            self._tell_observer("cleanup")
+            if self._is_started:
+                self._end_step()
+                self._end_last_cycle()
+            trace_is_ready = self._take_owed()
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
             self._trace_ready()
@@ -186,6 +181,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 warn_program("step() of a profile that was never started: nothing is recorded")
             if not self._is_started:
                 return
+            if self._take_owed():
+                self._trace_ready()
             self._end_step()
             before = self.current_action
             self._advance(before)
@@ -249,10 +246,30 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             self._perform(deeds)
         except BaseException:
             if cycle is not None and cycle is self._running_cycle() and "stop" in deeds:
-                self.current_action = before
+                is_warm = before is ProfilerAction.WARMUP and cycle.has_started
+                self.current_action = ProfilerAction.RECORD if is_warm else before
             raise
 
+    def _end_last_cycle(self) -> None:
+        action, self.current_action = self.current_action, self._asked
+        try:
+            if "ready" in transition(action, None):
+                self._owed = self._running_cycle()
+                self._stop_cycle()
+            self._end()
+        except BaseException:
+            if self._running_cycle() is None:
+                self._end()
+            else:  # what was recorded is there for the next stop
+                self.current_action = action
+            raise
+        finally:
+            if not self._is_started:
+                self._tell_observer("cleanup")
+
     def _perform(self, deeds: tuple[str, ...]) -> None:
+        if "ready" in deeds:
+            self._owed = self._running_cycle()
         for deed in deeds:
             if deed == "prepare":
                 self.prepare_trace()
@@ -268,19 +285,28 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 if not self._is_started:
                     return
 
+    def _take_owed(self) -> bool:
+        """Whether a cycle has ended whose handler is to be called, now."""
+        if self._owed is None or self._owed.is_running:
+            return False
+        self._owed = None
+        return True
+
     def _trace_ready(self) -> None:
+        self._owed = None
         if self.on_trace_ready is not None:
             call_program(self.on_trace_ready, self)
 
     def _stop_at_last(self) -> None:
         """Behind a stop that failed at the end of a block, where nobody else will make it again."""
         try:
-            if self._is_started:
+            if self._is_started or self._owed is not None:
                 self.stop()
         finally:
             with self._locked():
                 cycle = self._running_cycle()
                 if cycle is not None:
+                    self._owed = None
                     cycle.discard()
                     self._end()
 
@@ -295,7 +321,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     def _leave_parent(self) -> None:
         super()._leave_parent()
         self._is_started = False
-        self._step = None
+        self._step = self._owed = None
 
     # Marks of the steps
 

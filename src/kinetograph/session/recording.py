@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
-from kinetograph.errors import KinetographError, StateError
+from kinetograph.errors import KinetographError, StateError, warn_program
 from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
@@ -42,6 +41,8 @@ _FLAGS = {
     "with_modules": "with_modules",
     "with_flops": "with_flops",
 }
+
+_INTERRUPTED = "the stop was interrupted, so notes and what kernels recorded of themselves may be missing"
 
 
 class Session:
@@ -74,6 +75,11 @@ class Session:
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
+        self._built: list[_native.Trace] = []
+        self._left: list[Callable[[], object]] | None = None
+        self._counts_shapes = False
+        self._is_completed = False
+        self._is_over = False
         self._callback_errors = observer.ErrorLog()
         self._distributed = _distributed_info()
         self._annotations_before = _native.own_annotations()
@@ -140,7 +146,7 @@ class Session:
         session.all_threads = all_threads
         session.has_begun = not starts_paused
         session._is_paused = starts_paused
-        session._count_shapes(1)
+        session._count_shapes()
         exits.watch(session)
         # Last, so that the calls that starting takes are not among those that are recorded.
         session._record_calls()
@@ -149,6 +155,11 @@ class Session:
     @property
     def is_running(self) -> bool:
         return self._process == os.getpid() and _native.is_session_running(self._number)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it runs, or has a trace that nobody has taken: a stop was interrupted."""
+        return self.is_running or (self._process == os.getpid() and bool(self._built) and not self._is_over)
 
     @property
     def device_has_stopped(self) -> bool:
@@ -182,7 +193,7 @@ class Session:
 
         What is open stays known, so a scope across the pause is one event. The trace tells of the pause.
         """
-        if self._process != os.getpid():
+        if not self.is_running:
             return False
         if self._cuda is not None:
             self._cuda.pause()
@@ -203,38 +214,67 @@ class Session:
         return True
 
     def stop(self) -> Trace:
-        """End the window and build its trace. The second call is an error."""
+        """End the window and build its trace. The second call is an error, unless one was interrupted."""
         self._require_own_process()
-        with self._stopping:
-            self._require_running()
-            try:
-                native = self._stop_native()
-            except BaseException:
-                self._go_on()
-                raise
-        trace = Trace(native)
-        self._join_kernels(trace)
-        self._forget()
-        self._describe(trace)
-        self._enrich(trace)
+        trace = None
+        try:
+            with self._stopping:
+                trace = self._finished_trace()
+                self._is_over = True
+            exits.forget(self)
+        except BaseException:
+            if trace is not None:  # and nobody has it
+                self._is_over = False
+            raise
         return trace
+
+    def _finished_trace(self) -> Trace:
+        if self._is_over or not self._built:
+            self._require_running()
+            self._end_window()
+        trace = Trace(self._built[0])
+        if self._is_completed:
+            self._forget()
+            trace.add_note("interrupted", _INTERRUPTED)
+        else:
+            self._complete(trace)
+        return trace
+
+    def _end_window(self) -> None:
+        try:
+            self._stop_native()
+        except BaseException:
+            if not self._built:
+                self._go_on()
+            raise
+
+    def _complete(self, trace: Trace) -> None:
+        self._is_completed = True  # or what there is would be told twice
+        try:
+            self._join_kernels(trace)
+        finally:
+            self._forget()
+            self._describe(trace)
+        self._enrich(trace)
 
     def _go_on(self) -> None:
         """As if nobody had tried to stop it, if it still runs."""
         if not self.is_running:
+            exits.forget(self)
             return self._forget()
         _native.hold_ring(self._number, False)
         if self._cuda is not None and not self._is_paused:
             self._cuda.resume()
 
-    def _stop_native(self) -> _native.Trace:
+    def _stop_native(self) -> None:
         """Everything that any session wanted is recorded: here this one says what it wants of that."""
         self._look_around()
         if self._operators is not None:
             self._operators.settle()
         calls = self._config.wanted_calls or CallOptions()
-        return _native.stop_session(
+        _native.stop_session(
             self._number,
+            self._built,
             categories=wanted_categories(
                 self._activities,
                 with_calls=self._wants_call_events,
@@ -286,22 +326,37 @@ class Session:
     def discard(self) -> None:
         """End the window and keep nothing of it; one that has ended already stays as it is."""
         with self._stopping:
-            if not self.is_running:
+            if not self.is_open:
                 return
-            _native.discard_session(self._number)
-        self._forget()
+            if self.is_running:
+                _native.discard_session(self._number)
+            self._is_over = True
+        exits.forget(self)
+        if not self._is_completed:
+            self._forget()
 
     def _forget(self) -> None:
+        """Let go of the collectors; again behind an interrupt, of those that are left."""
+        if self._left is None:
+            self._left = list(self._parts())
+        while self._left:
+            self._left[0]()
+            del self._left[0]
+
+    def _parts(self) -> Iterator[Callable[[], object]]:
+        """What lets go of each. To call one twice does nothing more."""
         if self._inside is not None:
-            self._inside.close()
+            yield self._inside.close
         if self._operators is not None:
-            self._operators.release()
+            yield self._operators.release
         if self._cuda is not None:
-            self._cuda.release()
+            yield self._cuda.release
+        yield self._release_calls
+        yield self._callback_errors.close
+        yield self._forget_shapes
+
+    def _release_calls(self) -> None:
         call_collector.release_calls(self._calls)
-        self._callback_errors.close()
-        self._count_shapes(-1)
-        exits.forget(self)
 
     def _require_own_process(self) -> None:
         if self._process != os.getpid():
@@ -338,17 +393,25 @@ class Session:
     def _wants_samples(self) -> bool:
         return self._calls is not None and self._calls.samples and ActivityType.CPU in self._activities
 
-    def _count_shapes(self, change: int) -> None:
+    def _count_shapes(self) -> None:
         from kinetograph.session import details
 
         if self._config.wants_shapes:
-            details.count_shapes(change)
+            details.count_shapes(1)
+            self._counts_shapes = True
+
+    def _forget_shapes(self) -> None:
+        from kinetograph.session import details
+
+        counted, self._counts_shapes = self._counts_shapes, False
+        if counted:
+            details.count_shapes(-1)
 
     def _enrich(self, trace: Trace) -> None:
         """An error of the program's own function is told, and costs it nothing that was recorded.
 
-        What asks the program to end, such as Ctrl-C, goes on; then nobody receives the trace, so it is kept
-        where it would be at exit.
+        What asks the program to end, such as Ctrl-C, goes on; then the trace is there for another stop, or
+        for the exit.
         """
         if self._post_process is None:
             return
@@ -359,10 +422,8 @@ class Session:
             text = f"{name} raised {spelled(error)}, so the trace may be enriched in part only"
             trace.add_note("post_process", text)
             if not isinstance(error, Exception):
-                exits.keep(trace, self.exit_path)
                 raise
-            # Up to the caller of disable_profiler.
-            warnings.warn(f"post_process: {text}", RuntimeWarning, stacklevel=4)
+            warn_program(f"post_process: {text}", RuntimeWarning)
 
     def _describe(self, trace: Trace) -> None:
         describe(trace, self._config)

@@ -17,6 +17,7 @@ import pytest
 import kinetograph as kg
 from kinetograph import _native
 from kinetograph.errors import KinetographError, NotAvailable
+from kinetograph.session import exits
 from recorded import names, notes
 
 
@@ -508,7 +509,7 @@ def test_a_part_taken_twice_ends_with_the_second_leaving() -> None:
     assert names(kg.disable_profiler().trace) == ["library", "still there"]
 
 
-def test_a_post_process_that_ends_the_program_leaves_the_trace_at_its_path(tmp_path: Path) -> None:
+def test_a_post_process_that_ends_the_program_leaves_the_trace_for_its_end(tmp_path: Path) -> None:
     def interrupt(_trace: kg.Trace) -> None:
         raise KeyboardInterrupt
 
@@ -518,6 +519,20 @@ def test_a_post_process_that_ends_the_program_leaves_the_trace_at_its_path(tmp_p
     kg.mark("precious")
     with pytest.raises(KeyboardInterrupt):
         kg.disable_profiler()
+    exits._write_all()
     trace = kg.load(path)
     assert names(trace) == ["precious"]
     assert any("KeyboardInterrupt" in text for text in notes(trace, "post_process"))
+    with pytest.raises(kg.StateError, match="no session"):
+        kg.disable_profiler()
+
+
+def test_a_stop_that_was_interrupted_may_be_made_again() -> None:
+    def interrupt(_trace: kg.Trace) -> None:
+        raise KeyboardInterrupt
+
+    kg.enable_profiler(post_process=interrupt)
+    kg.mark("precious")
+    with pytest.raises(KeyboardInterrupt):
+        kg.disable_profiler()
+    assert names(kg.disable_profiler().trace) == ["precious"]

@@ -1,0 +1,153 @@
+"""Ctrl-C while a trace is made: what was recorded is there for the next stop, and nothing stays on."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import kinetograph as kg
+from kinetograph import _native
+from kinetograph.session import calls
+from kinetograph.session.cycle import Cycle
+from kinetograph.session.kineto_profile import KinetoProfile
+from kinetograph.session.recording import Session
+from recorded import names
+from stepped import Traces
+
+pytestmark = pytest.mark.filterwarnings("ignore:Profiler clears events")
+
+# Where it comes, and whether the work there has been done by then.
+PLACES = [
+    (Session, "_look_around", False),
+    (_native, "stop_session", False),
+    (_native, "stop_session", True),
+    (Session, "_join_kernels", False),
+    (Session, "_join_kernels", True),
+    (calls, "release_calls", False),
+    (calls, "release_calls", True),
+    (Session, "_describe", False),
+    (Session, "_describe", True),
+    (KinetoProfile, "_keep", False),
+    (KinetoProfile, "_keep", True),
+    (Cycle, "let_go", True),
+    (KinetoProfile, "_tell_observer", False),
+]
+
+
+@contextmanager
+def interrupted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, is_done: bool) -> Iterator[None]:
+    real = getattr(owner, name)
+
+    def once(*args: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        if is_done:
+            real(*args, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, once)
+    with pytest.raises(KeyboardInterrupt):
+        yield
+
+
+def nothing_is_on() -> bool:
+    return not _native.sessions() and not calls._uses
+
+
+@pytest.mark.parametrize(
+    "place", PLACES, ids=lambda place: f"{place[1]} {'behind' if place[2] else 'before'}"
+)
+def test_a_block_gives_its_trace_wherever_its_end_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str, bool]
+) -> None:
+    traces = Traces()
+    with interrupted(monkeypatch, *place), kg.profile(with_stack=True, on_trace_ready=traces) as prof:
+        kg.mark("recorded")
+    assert ["recorded" in seen for seen in traces.names] == [True]
+    assert "recorded" in names(prof.trace)
+    assert nothing_is_on()
+
+
+@pytest.mark.parametrize(
+    "place", PLACES, ids=lambda place: f"{place[1]} {'behind' if place[2] else 'before'}"
+)
+def test_a_step_that_was_interrupted_is_made_up_for_by_those_behind_it(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str, bool]
+) -> None:
+    traces = Traces()
+    schedule = kg.schedule(wait=0, warmup=1, active=1)
+    with kg.profile(schedule=schedule, on_trace_ready=traces, acc_events=True) as prof:
+        prof.step()
+        kg.mark("recorded")
+        with interrupted(monkeypatch, *place):
+            prof.step()
+        for _ in range(2):
+            prof.step()
+        kg.mark("again")
+    assert sum("recorded" in seen for seen in traces.names) >= 1
+    assert nothing_is_on()
+
+
+def test_a_trace_of_the_low_level_is_there_for_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    kg.enable_profiler()
+    kg.mark("recorded")
+    with interrupted(monkeypatch, _native, "stop_session", True):
+        kg.disable_profiler()
+    assert names(kg.disable_profiler().trace) == ["recorded"]
+    assert nothing_is_on()
+
+
+def test_an_observer_goes_on_with_a_cycle_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Observer:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_args: told.append(name)
+
+    with kg.profile(execution_trace_observer=Observer()) as prof:
+        with interrupted(monkeypatch, Session, "_look_around", False):
+            prof.stop()
+        told.append("goes on")
+    assert told[told.index("goes on") - 2 :][:3] == ["stop", "start", "goes on"]
+
+
+@pytest.mark.filterwarnings("ignore:the device's collector stopped early")
+def test_a_device_that_stopped_in_a_warm_up_costs_no_later_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    traces = Traces()
+    schedule = kg.schedule(wait=0, warmup=2, active=2)
+    with kg.profile(schedule=schedule, on_trace_ready=traces) as prof:
+        with pytest.MonkeyPatch.context() as device:
+            device.setattr(kg.profile, "_device_has_stopped", lambda self: True)
+            with interrupted(monkeypatch, Session, "_look_around", False):
+                prof.step()
+        for _ in range(3):
+            prof.step()
+    assert len(traces.steps) == 1
+
+
+def record_until(interrupt: threading.Timer, traces: Traces) -> None:
+    with kg.profile(on_trace_ready=traces):
+        for _ in range(100_000):
+            kg.mark("recorded")
+        interrupt.start()
+    interrupt.join()
+
+
+def test_a_signal_in_the_midst_of_building_a_trace_loses_nothing() -> None:
+    """A real one, while the native side works: it is seen when that returns."""
+    traces = Traces()
+    before = signal.signal(signal.SIGUSR2, signal.default_int_handler)
+    try:
+        for delay in itertools.chain([0.0] * 3, (0.002 * n for n in range(1, 8))):
+            traces.names.clear()
+            interrupt = threading.Timer(delay, signal.raise_signal, [signal.SIGUSR2])
+            with pytest.raises(KeyboardInterrupt):
+                record_until(interrupt, traces)
+            assert [len(seen) for seen in traces.names] == [100_000]
+    finally:
+        signal.signal(signal.SIGUSR2, before)
