@@ -226,6 +226,7 @@ class Session:
             if trace is not None:  # and nobody has it
                 self._is_over = False
             raise
+        self._built = []
         return trace
 
     def _finished_trace(self) -> Trace:
