@@ -62,8 +62,18 @@ size_t find_word_of_previous() {
     return is_gone ? index : 0;
 }
 
-bool runs_in_coroutine() {
-    constexpr int gives_way = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
+}  // namespace
+
+void learn_contexts() {
+    word_of_previous = find_word_of_previous();
+}
+
+uintptr_t context_before(uintptr_t context) {
+    return word_of_previous == 0 ? 0 : word_of(reinterpret_cast<PyObject*>(context), word_of_previous);
+}
+
+bool may_give_way() {
+    constexpr int gives_way = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
     auto frame = nb::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
     while (frame.is_valid()) {
         auto* running = reinterpret_cast<PyFrameObject*>(frame.ptr());
@@ -72,18 +82,6 @@ bool runs_in_coroutine() {
         frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(running)));
     }
     return false;
-}
-
-}  // namespace
-
-void learn_contexts() {
-    word_of_previous = find_word_of_previous();
-}
-
-uintptr_t context_around(uintptr_t context) {
-    if (word_of_previous == 0) return 0;
-    const uintptr_t previous = word_of(reinterpret_cast<PyObject*>(context), word_of_previous);
-    return previous != 0 && !runs_in_coroutine() ? previous : 0;
 }
 
 uintptr_t context_of_this_thread() {

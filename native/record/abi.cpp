@@ -51,14 +51,10 @@ uint32_t intern(const char* text, size_t bytes) noexcept {
     }
 }
 
-uint32_t native_meta(uint8_t category, uint8_t scope) {
-    return open_meta(Category(category), RecordScope(scope)) | begun_by_native;
-}
-
 int begin(uint32_t name, uint8_t category, uint8_t scope) noexcept {
     ThreadBuffer* thread = listening_thread();
     if (!thread) return 0;
-    begin_scope(*thread, running_lane(*thread), name, native_meta(category, scope));
+    begin_scope(*thread, running_lane(*thread), name, open_meta(Category(category), RecordScope(scope)));
     return 1;
 }
 
@@ -76,7 +72,8 @@ void end_with(uint32_t name, const char* args, size_t args_bytes) noexcept {
 
 uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope) noexcept {
     ThreadBuffer* thread = listening_thread();
-    return thread ? begin_known_scope(*thread, running_lane(*thread), name, native_meta(category, scope)) : 0;
+    const uint32_t meta = open_meta(Category(category), RecordScope(scope)) | is_operator;
+    return thread ? begin_known_scope(*thread, running_lane(*thread), name, meta) : 0;
 }
 
 void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noexcept {

@@ -69,7 +69,7 @@ static_assert(sizeof(OpenScope) == 16);
 inline constexpr uint32_t stack_of_calls = uint32_t(1) << 16;
 
 // Beside what open_meta gives, and in no record.
-inline constexpr uint32_t begun_by_native = uint32_t(1) << 24;
+inline constexpr uint32_t is_operator = uint32_t(1) << 24;
 
 // category | scope << 8 | flags << 16
 inline constexpr uint32_t open_meta(Category category, RecordScope scope, uint8_t flags = 0) {

@@ -68,9 +68,11 @@ Lane* open_lane(const ThreadBuffer& thread, uintptr_t context) {
 
 // That of the context which this one was entered from and will go back to before anything else runs.
 Lane* lane_around(const ThreadBuffer& thread, uintptr_t context) {
-    const auto ask = context_around.load(std::memory_order_relaxed);
-    for (context = ask ? ask(context) : 0; context != 0; context = ask(context))
-        if (Lane* open = open_lane(thread, context)) return open;
+    const auto before = context_before.load(std::memory_order_relaxed);
+    const auto gives_way = may_give_way.load(std::memory_order_relaxed);
+    if (!before || !gives_way) return nullptr;
+    while ((context = before(context)) != 0)
+        if (Lane* open = open_lane(thread, context)) return gives_way() ? nullptr : open;
     return nullptr;
 }
 
@@ -86,7 +88,8 @@ bool has_open(const Lane& lane, uint32_t name) {
 }  // namespace
 
 std::atomic<uintptr_t (*)()> context_of_thread{nullptr};
-std::atomic<uintptr_t (*)(uintptr_t)> context_around{nullptr};
+std::atomic<uintptr_t (*)(uintptr_t)> context_before{nullptr};
+std::atomic<bool (*)()> may_give_way{nullptr};
 
 Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) noexcept {
     if (has_open(*thread.lane, name)) return thread.lane;
@@ -113,10 +116,12 @@ Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcep
 
 namespace {
 
-// What native code began, and nobody else, runs whatever runs now: it gives way to nobody.
+// What is open on a line that no context has used yet was begun by native code, which runs this one. So are
+// operators of a framework: they give way to nobody.
 bool can_take(const Lane& lane) {
+    if (lane.context == 0) return true;
     for (uint32_t i = 0; i < lane.depth; ++i)
-        if (!(lane.entries[i].name_and_meta.load(std::memory_order_relaxed) & begun_by_native)) return false;
+        if (!(lane.entries[i].name_and_meta.load(std::memory_order_relaxed) & is_operator)) return false;
     return true;
 }
 

@@ -173,9 +173,10 @@ KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t
 
 // The context that the calling thread is in, 0 where it is in none, from whoever knows: nullptr before that.
 KINETOGRAPH_API extern std::atomic<uintptr_t (*)()> context_of_thread;
-// The one that a context was entered from, where what runs in it ends before that goes on; else 0. Needs the
-// GIL, as all do that come with a context.
-KINETOGRAPH_API extern std::atomic<uintptr_t (*)(uintptr_t)> context_around;
+// The one that a context was entered from, else 0; and whether what runs now may give way to others before it
+// ends. Both need the GIL, as all do that come with a context.
+KINETOGRAPH_API extern std::atomic<uintptr_t (*)(uintptr_t)> context_before;
+KINETOGRAPH_API extern std::atomic<bool (*)()> may_give_way;
 
 // Whether a session records the thread, and it knows everything about that.
 inline bool is_recording(const ThreadBuffer& thread) noexcept {

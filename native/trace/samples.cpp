@@ -70,7 +70,10 @@ void Samples::close_above(Thread& thread, size_t depth, uint64_t at) {
 }
 
 void Samples::follow(Thread& thread, uint32_t number, uint64_t at, const Stack& stack) {
-    if (thread.number != number) close_above(thread, 0, at);
+    if (thread.number != number) {
+        if (stack.empty()) return;  // the end of one whose place has been taken
+        close_above(thread, 0, at);
+    }
     thread.number = number;
     size_t common = 0;
     while (common < stack.size() && common < thread.open.size() && thread.open[common].name == stack[common])

@@ -369,8 +369,8 @@ profile = kg.profile(
     activities=["cpu", "cuda"], schedule=kg.schedule(wait=0, warmup=1, active=9), recording=recording
 )
 profile.start()
-launch_until_recorded()
-launch_until_recorded()
+cuda.launch()
+time.sleep(0.1)  # longer than between two looks whether there is something to be told
 profile.step()
 launch_until_recorded()
 launch_until_recorded()

@@ -281,6 +281,24 @@ def test_contexts_within_contexts_lie_within_the_scopes_around_them() -> None:
     assert lanes(window.trace) == 0
 
 
+def test_generators_that_take_turns_in_contexts_of_their_own_keep_their_own_nesting() -> None:
+    def request(name: str) -> Iterator[None]:
+        with kg.scope(f"{name} request"):
+            yield
+            with kg.scope(f"{name} part"):
+                yield
+
+    with recording() as window, kg.scope("loop"):
+        turns = [(contextvars.copy_context(), request(name)) for name in ("a", "b")]
+        for _ in range(3):
+            for context, generator in turns:
+                context.run(next, generator, None)
+    found = parents(window.trace)
+    assert found["a part"] == "a request"
+    assert found["b part"] == "b request"
+    assert notes(window.trace, "unbalanced") == []
+
+
 def test_callbacks_of_a_loop_lie_within_the_scope_that_runs_it_and_its_tasks_do_not() -> None:
     def callback() -> None:
         with kg.scope("callback"):

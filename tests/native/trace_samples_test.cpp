@@ -119,6 +119,16 @@ TEST(a_thread_that_got_the_id_of_another_begins_anew) {
     CHECK(spans_of(samples, 42) == expected);
 }
 
+TEST(the_end_of_a_thread_that_is_told_late_ends_nothing_of_the_one_that_got_its_id) {
+    Sampled sampled;
+    sampled.see({42, 1}, 10, {1});
+    sampled.see({42, 2}, 20, {1});
+    sampled.see({42, 1}, 21, {});
+    trace::Samples samples = read(sampled);
+    const std::vector<Span> expected{{1, 10, 20, false}, {1, 20, 100, true}};
+    CHECK(spans_of(samples, 42) == expected);
+}
+
 TEST(a_stack_that_comes_again_costs_one_record) {
     Sampled sampled;
     sampled.see(thread, 10, {1, 2, 3});
