@@ -179,9 +179,11 @@ def record_calls(
 
 def release_calls(use: Use | None) -> None:
     with _lock:
-        if use is not None and use in _uses:
+        if use is None:
+            return
+        if use in _uses:
             _uses.remove(use)
-            _apply(use)
+        _apply(use)  # also behind an interrupt, which may have come before this
 
 
 def _apply(change: Use) -> None:

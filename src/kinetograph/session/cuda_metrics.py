@@ -50,9 +50,9 @@ class CudaMetrics:
         _native.pause_metrics(may_wait=not torch_is_capturing())
 
     def release(self) -> None:
-        if self._callback is not None:
-            observer.remove_callback(self._callback)
-            self._callback = None
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            observer.remove_callback(callback)
         _native.close_metrics()
 
     def notes(self) -> Iterator[str]:

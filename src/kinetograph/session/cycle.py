@@ -53,7 +53,11 @@ class Cycle:
     def stop(self) -> Trace:
         """The same again if it is called again; it ends with `let_go`."""
         if self._trace is None:
-            self._trace = self._session.stop()
+            try:
+                self._trace = self._session.stop()
+            except StateError:
+                if self._trace is None:  # no signal handler was first
+                    raise
         return self._trace
 
     def let_go(self) -> None:

@@ -49,7 +49,7 @@ class EmittingSession(Session):
 
     @property
     def is_running(self) -> bool:
-        return self._process == os.getpid() and self._is_running
+        return self._process == os.getpid() and self._is_running and not self._is_over
 
     def join(self) -> None:
         """All threads take part already."""

@@ -254,7 +254,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         action, self.current_action = self.current_action, self._asked
         try:
             if "ready" in transition(action, None):
-                self._owed = self._running_cycle()
+                self._owe_handler()
                 self._stop_cycle()
             self._end()
         except BaseException:
@@ -268,8 +268,6 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 self._tell_observer("cleanup")
 
     def _perform(self, deeds: tuple[str, ...]) -> None:
-        if "ready" in deeds:
-            self._owed = self._running_cycle()
         for deed in deeds:
             if deed == "prepare":
                 self.prepare_trace()
@@ -278,12 +276,19 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             elif deed == "discard":
                 self._discard_cycle()
             elif deed == "stop":
+                if "ready" in deeds:
+                    self._owe_handler()
                 self._stop_cycle()
             elif deed == "ready":
                 self._trace_ready()
                 # The handler may have stopped us.
                 if not self._is_started:
                     return
+
+    def _owe_handler(self) -> None:
+        cycle = self._running_cycle()
+        if cycle is not None and cycle.has_started:
+            self._owed = cycle
 
     def _take_owed(self) -> bool:
         """Whether a cycle has ended whose handler is to be called, now."""

@@ -76,6 +76,7 @@ class Session:
         # One that a signal handler of the same thread may take again.
         self._stopping = threading.RLock()
         self._built: list[_native.Trace] = []
+        self._trace: Trace | None = None
         self._left: list[Callable[[], object]] | None = None
         self._counts_shapes = False
         self._is_completed = False
@@ -221,22 +222,24 @@ class Session:
             with self._stopping:
                 trace = self._finished_trace()
                 self._is_over = True
+            self._enrich(trace)
             exits.forget(self)
         except BaseException:
             if trace is not None:  # and nobody has it
                 self._is_over = False
             raise
-        self._built = []
+        self._built, self._trace = [], None
         return trace
 
     def _finished_trace(self) -> Trace:
         if self._is_over or not self._built:
             self._require_running()
             self._end_window()
-        trace = Trace(self._built[0])
+        if self._trace is None:
+            self._trace = Trace(self._built[0])
+        trace = self._trace  # before anything runs that a signal handler's stop may come between
         if self._is_completed:
             self._forget()
-            trace.add_note("interrupted", _INTERRUPTED)
         else:
             self._complete(trace)
         return trace
@@ -244,19 +247,25 @@ class Session:
     def _end_window(self) -> None:
         try:
             self._stop_native()
-        except BaseException:
+        except BaseException as error:
+            if self._is_over and isinstance(error, Exception):
+                self._require_running()
             if not self._built:
                 self._go_on()
             raise
+        if self._is_over:  # by a stop of a signal handler
+            self._require_running()
 
     def _complete(self, trace: Trace) -> None:
         self._is_completed = True  # or what there is would be told twice
         try:
             self._join_kernels(trace)
+        except BaseException:
+            trace.add_note("interrupted", _INTERRUPTED)
+            raise
         finally:
             self._forget()
             self._describe(trace)
-        self._enrich(trace)
 
     def _go_on(self) -> None:
         """As if nobody had tried to stop it, if it still runs."""
@@ -326,23 +335,25 @@ class Session:
 
     def discard(self) -> None:
         """End the window and keep nothing of it; one that has ended already stays as it is."""
+        if self._process != os.getpid():
+            return
         with self._stopping:
-            if not self.is_open:
-                return
             if self.is_running:
                 _native.discard_session(self._number)
             self._is_over = True
+            self._built, self._trace = [], None
         exits.forget(self)
-        if not self._is_completed:
-            self._forget()
+        self._forget()
 
     def _forget(self) -> None:
         """Let go of the collectors; again behind an interrupt, of those that are left."""
         if self._left is None:
             self._left = list(self._parts())
         while self._left:
-            self._left[0]()
-            del self._left[0]
+            part = self._left[0]
+            part()
+            if self._left and self._left[0] is part:  # no stop of a signal handler came between
+                del self._left[0]
 
     def _parts(self) -> Iterator[Callable[[], object]]:
         """What lets go of each. To call one twice does nothing more."""
@@ -414,12 +425,13 @@ class Session:
         What asks the program to end, such as Ctrl-C, goes on; then the trace is there for another stop, or
         for the exit.
         """
-        if self._post_process is None:
+        post_process, self._post_process = self._post_process, None
+        if post_process is None:
             return
         try:
-            call_program(self._post_process, trace)
+            call_program(post_process, trace)
         except BaseException as error:
-            name = getattr(self._post_process, "__qualname__", "post_process")
+            name = getattr(post_process, "__qualname__", "post_process")
             text = f"{name} raised {spelled(error)}, so the trace may be enriched in part only"
             trace.add_note("post_process", text)
             if not isinstance(error, Exception):

@@ -93,6 +93,64 @@ def test_a_step_that_was_interrupted_is_made_up_for_by_those_behind_it(
     assert nothing_is_on()
 
 
+@pytest.mark.parametrize(
+    "place", PLACES, ids=lambda place: f"{place[1]} {'behind' if place[2] else 'before'}"
+)
+def test_a_signal_handler_may_stop_what_is_being_stopped(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str, bool]
+) -> None:
+    owner, name, is_done = place
+    real, traces = getattr(owner, name), Traces()
+    prof = kg.profile(with_stack=True, on_trace_ready=traces, acc_events=True)
+
+    def with_a_stop(*args: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        if is_done:
+            result = real(*args, **options)
+            prof.stop()
+            return result
+        prof.stop()
+        return real(*args, **options)
+
+    with prof:
+        kg.mark("recorded")
+        monkeypatch.setattr(owner, name, with_a_stop)
+    assert [seen.count("recorded") for seen in traces.names] == [1]
+    assert names(prof.trace).count("recorded") == 1
+    assert len(prof._traces) == 1
+    assert nothing_is_on()
+
+
+def test_a_discard_that_was_interrupted_lets_go_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session.start(kg.ProfilerConfig(with_stack=True))
+    with interrupted(monkeypatch, _native, "discard_session", True):
+        session.discard()
+    session.discard()
+    assert nothing_is_on()
+
+
+def test_a_post_process_is_called_though_the_stop_before_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[list[str]] = []
+    kg.enable_profiler(post_process=lambda trace: seen.append(names(trace)))
+    kg.mark("recorded")
+    with interrupted(monkeypatch, Session, "_join_kernels", False):
+        kg.disable_profiler()
+    kg.disable_profiler()
+    assert seen == [["recorded"]]
+
+
+def test_a_cycle_that_never_began_is_handed_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    traces = Traces()
+    prof = kg.profile(schedule=kg.schedule(wait=0, warmup=1, active=1), on_trace_ready=traces)
+    prof.start()
+    with interrupted(monkeypatch, Cycle, "start", False):
+        prof.step()
+    prof.stop()
+    assert traces.steps == []
+
+
 def test_a_trace_of_the_low_level_is_there_for_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
     kg.enable_profiler()
     kg.mark("recorded")
