@@ -80,7 +80,7 @@ add_library(kinetograph_trace STATIC
   trace/column.cpp trace/strings.cpp trace/trace.cpp trace/track_index.cpp trace/builder.cpp trace/row_writer.cpp
   trace/device_rows.cpp trace/pause_rows.cpp trace/build_notes.cpp trace/samples.cpp
   trace/told_rows.cpp trace/running_lanes.cpp trace/device_memory.cpp trace/graph_launches.cpp trace/timed_scopes.cpp
-  trace/launches.cpp trace/device_links.cpp trace/ranges.cpp trace/operator_args.cpp
+  trace/launches.cpp trace/device_links.cpp trace/collectives.cpp trace/ranges.cpp trace/operator_args.cpp
   trace/start_order.cpp
   trace/nesting.cpp trace/object_numbers.cpp trace/event_args.cpp trace/name_rules.cpp trace/device_work.cpp trace/memory_use.cpp
   trace/averages.cpp trace/call_depth.cpp trace/call_tree.cpp trace/join.cpp trace/merge.cpp

@@ -10,6 +10,7 @@
 
 #include "base/temporary_file.h"
 #include "trace/build_notes.h"
+#include "trace/collectives.h"
 #include "trace/device_links.h"
 #include "trace/device_rows.h"
 #include "trace/event_filter.h"
@@ -306,6 +307,7 @@ private:
             return track == thread_tracks_.end() ? -1 : int32_t(track->second);
         });
         link_device_work(trace_);
+        describe_collectives(trace_);
         if (filter_.wants_category(uint8_t(Category::gpu_user_annotation))) add_gpu_annotations(trace_);
     }
 

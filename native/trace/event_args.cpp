@@ -34,16 +34,23 @@ size_t after_value(std::string_view text, size_t at) {
 
 }  // namespace
 
+bool Arguments::next() {
+    if (at_ >= members_.size() || members_[at_] != '"') return false;
+    const size_t colon = after_string(members_, at_);
+    const size_t end = after_value(members_, colon + 1);
+    key_ = members_.substr(at_ + 1, colon - at_ - 2);
+    value_ = members_.substr(colon + 1, end - colon - 1);
+    member_ = members_.substr(at_, end - at_);
+    at_ = end + 1;
+    return true;
+}
+
 std::string_view argument(std::string_view members, std::string_view key) {
     if (members.size() <= key.size() ||
         memmem(members.data(), members.size(), key.data(), key.size()) == nullptr)
         return {};
-    for (size_t at = 0; at < members.size() && members[at] == '"';) {
-        const size_t colon = after_string(members, at);
-        const size_t end = after_value(members, colon + 1);
-        if (members.substr(at + 1, colon - at - 2) == key) return members.substr(colon + 1, end - colon - 1);
-        at = end + 1;
-    }
+    for (Arguments each(members); each.next();)
+        if (each.key() == key) return each.value();
     return {};
 }
 

@@ -108,6 +108,12 @@ def test_collectives_say_of_which_process_group_as_torchs_do(trace: kg.Trace, to
     assert "Process Group Name" in ours[0].args
 
 
+def test_kernels_of_collectives_say_what_torchs_do(trace: kg.Trace, torchs: kg.Trace) -> None:
+    keys = "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Process Group Name"
+    for ours, theirs in zip(by_launch(trace), by_launch(torchs), strict=True):
+        assert [ours.args.get(key) for key in keys] == [theirs.args.get(key) for key in keys], ours.name
+
+
 def test_ranges_of_nccl_are_inside_the_operators_that_called_it(trace: kg.Trace) -> None:
     reductions = [e for e in trace.events if e.category == "NCCL" and "AllReduce" in e.name]
     assert len(reductions) == len(named(trace, COLLECTIVE))

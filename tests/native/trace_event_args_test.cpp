@@ -1,5 +1,7 @@
 #include "trace/event_args.h"
 
+#include <string>
+
 #include "check.h"
 
 using namespace kinetograph::trace;
@@ -32,6 +34,14 @@ TEST(numbers_of_all_kinds_become_whole_ones) {
     CHECK(integer_argument(R"("n":1e300)", "n") == 0);
     CHECK(integer_argument(R"("n":"12")", "n") == 0);
     CHECK(string_argument(R"("n":12)", "n").empty());
+}
+
+TEST(members_are_gone_over_in_their_order) {
+    std::string seen;
+    for (Arguments each(R"("a":[1,2],"b":{"c":"x,y"},"d":"")"); each.next();)
+        ((seen += each.key()) += '=') += std::string(each.value()) + ';' + std::string(each.member()) + '|';
+    CHECK(seen == R"(a=[1,2];"a":[1,2]|b={"c":"x,y"};"b":{"c":"x,y"}|d="";"d":""|)");
+    CHECK(!Arguments("").next());
 }
 
 CHECK_MAIN
