@@ -38,9 +38,6 @@ NB_MODULE(_native, module) {
         kinetograph::bind::add_marks(module.ptr()) != 0)
         throw nb::python_error();
     kinetograph::record::context_of_thread.store(&kinetograph::bind::context_of_this_thread);
-    kinetograph::bind::learn_contexts();
-    kinetograph::record::context_before.store(&kinetograph::bind::context_before);
-    kinetograph::record::may_give_way.store(&kinetograph::bind::may_give_way);
     kinetograph::bind::bind_trace(module);
     kinetograph::bind::bind_merge(module);
     kinetograph::bind::bind_sessions(module);

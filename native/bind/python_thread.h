@@ -34,15 +34,6 @@ inline uintptr_t current_context() {
 // The same from native code, with or without the GIL: what the recorder asks for.
 uintptr_t context_of_this_thread();
 
-// Once, for context_before.
-void learn_contexts();
-
-// The context that this one was entered from, by Context.run; 0 where there is none, or it is not known.
-uintptr_t context_before(uintptr_t context);
-
-// Whether a coroutine or a generator runs: others may go on before it does.
-bool may_give_way();
-
 // Names a lane after the asyncio task that runs, if one does.
 void name_lane(uint16_t lane);
 

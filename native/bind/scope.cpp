@@ -45,6 +45,22 @@ uint32_t name_id_of(ScopeObject* scope) {
 
 // ---- the hot path
 
+namespace {
+
+record::Lane& lane_to_begin(record::ThreadBuffer& thread, const ScopeObject* scope, bool* is_new) {
+    if (scope->meta & record::is_operator) [[unlikely]]
+        return record::lane_in_operator(thread, current_context(), is_new);
+    return record::lane_of(thread, current_context(), is_new);
+}
+
+record::Lane& lane_to_end(record::ThreadBuffer& thread, const ScopeObject* scope) {
+    if (scope->meta & record::is_operator) [[unlikely]]
+        if (record::Lane* lane = record::lane_with_open(thread, scope->name_id)) return *lane;
+    return record::lane_of(thread, current_context());
+}
+
+}  // namespace
+
 bool begin(ScopeObject* scope, uint32_t bits) {
     auto* self = reinterpret_cast<PyObject*>(scope);
     if (bits & record::active_observers) [[unlikely]]
@@ -63,7 +79,7 @@ bool begin(ScopeObject* scope, uint32_t bits) {
         return true;
     }
     bool is_new_lane = false;
-    record::Lane& lane = record::lane_of(*thread, current_context(), &is_new_lane);
+    record::Lane& lane = lane_to_begin(*thread, scope, &is_new_lane);
     record::begin_scope(*thread, lane, name_id_of(scope), scope->meta);
     if (is_new_lane) [[unlikely]]
         name_lane(lane.number);
@@ -75,16 +91,16 @@ namespace {
 bool end_with_more(ScopeObject* scope, uint64_t now, uint32_t stack) {
     if (scope->details == Py_None) {
         if (record::ThreadBuffer* thread = recording_python_thread())
-            record::end_out_of_order(*thread, record::lane_of(*thread, current_context()), scope->name_id,
-                                     now, nullptr, 0, stack);
+            record::end_out_of_order(*thread, lane_to_end(*thread, scope), scope->name_id, now, nullptr, 0,
+                                     stack);
         return true;
     }
     PyObject* text = call_hook_for_result(Hook::describe_exit, reinterpret_cast<PyObject*>(scope));
     const char* payload = text && PyBytes_Check(text) ? PyBytes_AS_STRING(text) : nullptr;
     const size_t bytes = payload ? size_t(PyBytes_GET_SIZE(text)) : 0;
     if (record::ThreadBuffer* thread = recording_python_thread())
-        record::end_out_of_order(*thread, record::lane_of(*thread, current_context()), scope->name_id, now,
-                                 payload, bytes, stack);
+        record::end_out_of_order(*thread, lane_to_end(*thread, scope), scope->name_id, now, payload, bytes,
+                                 stack);
     Py_XDECREF(text);
     return !PyErr_Occurred();
 }
@@ -97,7 +113,7 @@ bool end(ScopeObject* scope, uint32_t bits) {
         if (record::ThreadBuffer* thread = recording_python_thread()) {
             const uint32_t stack = bits & record::active_stacks ? collect::current_stack() : 0;
             if (scope->details == Py_None && stack == 0) [[likely]]
-                record::end_scope(*thread, record::lane_of(*thread, current_context()), scope->name_id, now);
+                record::end_scope(*thread, lane_to_end(*thread, scope), scope->name_id, now);
             else if (!end_with_more(scope, now, stack))
                 return false;
         }
@@ -127,7 +143,16 @@ PyObject* end_where_open(PyObject*, PyObject* object) {
     Py_RETURN_NONE;
 }
 
+// For a scope that was made just now, and that nobody else has.
+PyObject* run_by_operators(PyObject*, PyObject* object) {
+    if (!is_scope(object)) return PyErr_Format(PyExc_TypeError, "run_by_operators() expects a scope");
+    reinterpret_cast<ScopeObject*>(object)->meta |= record::is_operator;
+    return Py_NewRef(object);
+}
+
 PyMethodDef functions[] = {
+    {"run_by_operators", run_by_operators, METH_O,
+     "run_by_operators(scope, /)\n--\n\nThe same scope. It lies in the operator that runs it, in whichever context."},
     {"end_where_open", end_where_open, METH_O,
      "end_where_open(scope, /)\n--\n\nEnd a scope on whatever lane of this thread it is open."},
     {nullptr, nullptr, 0, nullptr},

@@ -68,7 +68,7 @@ static_assert(sizeof(OpenScope) == 16);
 // In ExtentHeader::lane, above the number: the stack of calls, which shares its lane with scopes.
 inline constexpr uint32_t stack_of_calls = uint32_t(1) << 16;
 
-// Beside what open_meta gives, and in no record.
+// Beside what open_meta gives, and in no record: of a framework, which gives way to nobody before it ends.
 inline constexpr uint32_t is_operator = uint32_t(1) << 24;
 
 // category | scope << 8 | flags << 16

@@ -26,6 +26,10 @@ uint32_t name_of(const OpenScope& scope) {
     return uint32_t(scope.name_and_meta.load(std::memory_order_relaxed) >> 32);
 }
 
+bool is_of_framework(const OpenScope& scope) {
+    return scope.name_and_meta.load(std::memory_order_relaxed) & is_operator;
+}
+
 Lane* idle_lane(ThreadBuffer& thread) {
     while (!thread.idle_lanes.empty()) {
         std::pop_heap(thread.idle_lanes.begin(), thread.idle_lanes.end(), has_higher_number);
@@ -66,16 +70,6 @@ Lane* open_lane(const ThreadBuffer& thread, uintptr_t context) {
     return lane->context == context && lane->depth != 0 ? lane : nullptr;
 }
 
-// That of the context which this one was entered from and will go back to before anything else runs.
-Lane* lane_around(const ThreadBuffer& thread, uintptr_t context) {
-    const auto before = context_before.load(std::memory_order_relaxed);
-    const auto gives_way = may_give_way.load(std::memory_order_relaxed);
-    if (!before || !gives_way) return nullptr;
-    while ((context = before(context)) != 0)
-        if (Lane* open = open_lane(thread, context)) return gives_way() ? nullptr : open;
-    return nullptr;
-}
-
 // Another one for this context.
 Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new);
 
@@ -88,8 +82,6 @@ bool has_open(const Lane& lane, uint32_t name) {
 }  // namespace
 
 std::atomic<uintptr_t (*)()> context_of_thread{nullptr};
-std::atomic<uintptr_t (*)(uintptr_t)> context_before{nullptr};
-std::atomic<bool (*)()> may_give_way{nullptr};
 
 Lane* lane_with_open(const ThreadBuffer& thread, uint32_t name) noexcept {
     if (has_open(*thread.lane, name)) return thread.lane;
@@ -106,7 +98,6 @@ uint16_t lane_number_of(const ThreadBuffer& thread, uintptr_t context) noexcept 
 
 Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
     if (Lane* open = open_lane(thread, context)) return thread.lane = open;
-    if (Lane* around = lane_around(thread, context)) return thread.lane = around;
     try {
         return thread.lane = find_lane(thread, context, is_new);
     } catch (const std::bad_alloc&) {
@@ -114,15 +105,18 @@ Lane* switch_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcep
     }
 }
 
+Lane& lane_in_operator(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept {
+    Lane& lane = *thread.lane;
+    return lane.depth != 0 && is_of_framework(lane.entries[lane.depth - 1])
+               ? lane
+               : lane_of(thread, context, is_new);
+}
+
 namespace {
 
-// What is open on a line that no context has used yet was begun by native code, which runs this one. So are
-// operators of a framework: they give way to nobody.
+// What is open on a line that no context has used yet was begun by native code, which runs this one.
 bool can_take(const Lane& lane) {
-    if (lane.context == 0) return true;
-    for (uint32_t i = 0; i < lane.depth; ++i)
-        if (!(lane.entries[i].name_and_meta.load(std::memory_order_relaxed) & is_operator)) return false;
-    return true;
+    return lane.depth == 0 || lane.context == 0;
 }
 
 Lane* find_lane(ThreadBuffer& thread, uintptr_t context, bool* is_new) {

@@ -173,10 +173,6 @@ KINETOGRAPH_API void end_out_of_order(ThreadBuffer& thread, Lane& lane, uint32_t
 
 // The context that the calling thread is in, 0 where it is in none, from whoever knows: nullptr before that.
 KINETOGRAPH_API extern std::atomic<uintptr_t (*)()> context_of_thread;
-// The one that a context was entered from, else 0; and whether what runs now may give way to others before it
-// ends. Both need the GIL, as all do that come with a context.
-KINETOGRAPH_API extern std::atomic<uintptr_t (*)(uintptr_t)> context_before;
-KINETOGRAPH_API extern std::atomic<bool (*)()> may_give_way;
 
 // Whether a session records the thread, and it knows everything about that.
 inline bool is_recording(const ThreadBuffer& thread) noexcept {
@@ -240,6 +236,10 @@ inline Lane& lane_of(ThreadBuffer& thread, uintptr_t context, bool* is_new = nul
         return *lane;
     return *switch_lane(thread, context, is_new);
 }
+
+// For what a framework runs itself and ends before it goes on: the line of the operator that runs it, in
+// whichever context, else that of the context.
+KINETOGRAPH_API Lane& lane_in_operator(ThreadBuffer& thread, uintptr_t context, bool* is_new) noexcept;
 
 // Where a scope of this name is open: mostly on the lane that runs, else on that of a task which gave way
 // meanwhile. nullptr when nowhere.

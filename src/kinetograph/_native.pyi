@@ -13,6 +13,11 @@ class ScopedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
 
+def run_by_operators(scope: scope, /) -> scope:
+    """
+    The same scope. It lies in the operator that runs it, in whichever context.
+    """
+
 def end_where_open(scope: scope, /) -> None:
     """End a scope on whatever lane of this thread it is open."""
 
@@ -161,6 +166,7 @@ class TraceJoiner:
     def finish(self) -> Trace: ...
 
 def start_session(
+    kept: list[int],
     all_threads: bool,
     starts_paused: bool,
     memory_limit_bytes: int,
@@ -169,7 +175,7 @@ def start_session(
     ring_ns: int,
     spill_directory: str,
     session_directory: str,
-) -> int: ...
+) -> None: ...
 def stop_session(
     session: int,
     kept: list[Trace],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import re
 import threading
@@ -250,70 +251,31 @@ def test_a_context_of_its_own_is_a_lane_of_its_own() -> None:
     assert Counter(names(window.trace)) == {"around": 1, "in the context": 2, "beside": 1, "mark": 2}
     assert {event.name: event.parent.name for event in window.trace.events if event.parent} == {
         "mark": "in the context",
-        "in the context": "around",
         "beside": "around",
     }
     assert all(event.finished for event in window.trace.events)
 
 
-def test_contexts_within_contexts_lie_within_the_scopes_around_them() -> None:
-    def innermost() -> None:
-        with kg.scope("innermost"):
-            pass
+def test_a_generator_in_a_context_of_its_own_ends_what_it_begins() -> None:
+    @contextlib.contextmanager
+    def span() -> Iterator[None]:
+        with kg.scope("of the generator"):
+            yield
 
-    def without_a_scope() -> None:
-        contextvars.copy_context().run(innermost)
-
-    def inner() -> None:
-        with kg.scope("inner"):
-            contextvars.copy_context().run(without_a_scope)
-        with kg.scope("behind it"):
+    def job() -> None:
+        with kg.scope("job"), span():
             pass
 
     with recording() as window:
-        for _ in range(3):  # each time in other contexts, perhaps at the same places in memory
-            with kg.scope("around"):
-                contextvars.copy_context().run(inner)
-                with kg.scope("beside"):
-                    pass
-    step: Tree = ("around", [("inner", [("innermost", [])]), ("behind it", []), ("beside", [])])
-    assert tree(window.trace) == [step] * 3
-    assert lanes(window.trace) == 0
-
-
-def test_generators_that_take_turns_in_contexts_of_their_own_keep_their_own_nesting() -> None:
-    def request(name: str) -> Iterator[None]:
-        with kg.scope(f"{name} request"):
-            yield
-            with kg.scope(f"{name} part"):
-                yield
-
-    with recording() as window, kg.scope("loop"):
-        turns = [(contextvars.copy_context(), request(name)) for name in ("a", "b")]
-        for _ in range(3):
-            for context, generator in turns:
-                context.run(next, generator, None)
-    found = parents(window.trace)
-    assert found["a part"] == "a request"
-    assert found["b part"] == "b request"
-    assert notes(window.trace, "unbalanced") == []
-
-
-def test_callbacks_of_a_loop_lie_within_the_scope_that_runs_it_and_its_tasks_do_not() -> None:
-    def callback() -> None:
-        with kg.scope("callback"):
+        with kg.scope("around"):
+            for _ in range(3):
+                contextvars.copy_context().run(job)
+        with kg.scope("later"):
             pass
-
-    async def main() -> None:
-        asyncio.get_running_loop().call_soon(callback)
-        await asyncio.gather(work("first", turns=1), work("second", turns=1))
-
-    with recording() as window, kg.scope("around"):
-        asyncio.run(main())
-    found = parents(window.trace)
-    assert found["callback"] == "around"
-    assert found["first outer"] is None
-    assert found["second inner 0"] == "second outer"
+    assert Counter(names(window.trace)) == {"around": 1, "job": 3, "of the generator": 3, "later": 1}
+    inner = [event.parent for event in window.trace.events if event.name == "of the generator"]
+    assert [parent and parent.name for parent in inner] == ["job"] * 3
+    assert all(event.finished for event in window.trace.events)
     assert notes(window.trace, "unbalanced") == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import json
 import subprocess
 import sys
@@ -97,6 +99,53 @@ def test_a_compiled_backward_pass_equals_that_of_torchs_profiler(tmp_path: Path)
     expected = theirs(lambda: compiled(one).backward(), tmp_path / "theirs.json")
     assert [(op.depth, op.name) for op in seen] == [(op.depth, op.name) for op in expected]
     assert "CompiledFunctionBackward" in {op.name for op in seen}
+
+
+def test_ranges_in_a_copy_of_the_context_lie_in_the_operator_that_runs_them() -> None:
+    def within() -> None:
+        with range_of_torch("outer"):
+            with range_of_torch("inner", (), {"grid": "(1, 1, 1)"}):
+                torch.ones(1)
+            with kg.scope("of the program"):
+                torch.ones(2)
+
+    class Copying(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            contextvars.copy_context().run(within)
+            return gradient
+
+    one = torch.ones(4, requires_grad=True)
+    with kg.profile() as profile, kg.scope("step"):
+        Copying.apply(one).sum().backward()
+    assert [note.text for note in profile.trace.notes if note.kind == "unbalanced"] == []
+    parents = {event.name: event.parent.name for event in profile.trace.events if event.parent}
+    assert parents["outer"] == "CopyingBackward"
+    assert parents["inner"] == "outer"
+    assert "of the program" not in parents  # a context of its own is a lane of its own
+    assert all(event.finished for event in profile.trace.events)
+
+
+def test_a_range_of_a_task_lies_in_the_scope_of_that_task() -> None:
+    async def task(name: str) -> None:
+        with kg.scope(name):
+            await asyncio.sleep(0)
+            with range_of_torch(f"range of {name}"):
+                torch.ones(1)
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(*(task(name) for name in ("a", "b", "c")))
+
+    with kg.profile() as profile:
+        torch.ones(1)
+        asyncio.run(main())
+    parents = {event.name: event.parent.name for event in profile.trace.events if event.parent}
+    assert {name: parents[f"range of {name}"] for name in "abc"} == {name: name for name in "abc"}
 
 
 def test_inputs_of_a_launch_equal_those_of_torchs_profiler(tmp_path: Path) -> None:

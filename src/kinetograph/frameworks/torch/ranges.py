@@ -116,7 +116,9 @@ def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = N
     if inputs is not None:
         members["Concrete Inputs"] = [_concrete(value) for value in inputs]
     kind = RecordScope.USER_SCOPE if is_users else RecordScope.FUNCTION
-    return _native.scope(name, kind=kind, inputs=inputs, **members)
+    made = _native.scope(name, kind=kind, inputs=inputs, **members)
+    # Torch runs a compiled backward pass in a copy of the context, and that pass is no task of its own.
+    return made if is_users else _native.run_by_operators(made)
 
 
 def _concrete(value: Any) -> str:
@@ -165,7 +167,8 @@ class _Compilation:
 
     def __init__(self, torch: Any, name: str) -> None:
         self._torch = torch
-        self._scope: Any = _native.scope(name, kind=RecordScope.FUNCTION, compile_id=self._number())
+        made = _native.scope(name, kind=RecordScope.FUNCTION, compile_id=self._number())
+        self._scope: Any = _native.run_by_operators(made)
 
     def __enter__(self) -> None:
         self._scope.__enter__()
