@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kinetograph.run.directory import VARIABLE, RunDirectory
 
-__all__ = ["Member", "members"]
+__all__ = ["Member", "executing", "members"]
 
 _PYTHON = re.compile(r"python|pypy")
 
@@ -32,21 +32,29 @@ class Member(NamedTuple):
 
 def members(directory: RunDirectory) -> Iterator[Member]:
     """Those that can be seen; a zombie, and a process of another user, cannot."""
+    begin = os.fsencode(f"{VARIABLE}={directory.path}")
+    # Also that of a run inside this run, whose directory lies in ours.
+    return _with(lambda variables: any(each == begin or each.startswith(begin + b"/") for each in variables))
+
+
+def executing() -> Iterator[Member]:
+    """Those without variables: among them what is being executed just now, whose cannot be seen yet."""
+    return _with(lambda variables: variables == [b""])
+
+
+def _with(wanted: Callable[[list[bytes]], bool]) -> Iterator[Member]:
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) != os.getpid():
             try:
-                if _carries_variable(name, directory.path):
+                if wanted(_variables(name)):
                     yield _described(name)
             except (OSError, ValueError):
-                continue  # it has ended, or is not ours to look at
+                continue  # it has ended, is not ours to look at, or runs nothing: a thread of the kernel
 
 
-def _carries_variable(pid: str, directory: str) -> bool:
-    """Also that of a run inside this run, whose directory lies in ours."""
-    begin = os.fsencode(f"{VARIABLE}={directory}")
+def _variables(pid: str) -> list[bytes]:
     with open(f"/proc/{pid}/environ", "rb") as file:
-        variables = file.read().split(b"\0")
-    return any(variable == begin or variable.startswith(begin + b"/") for variable in variables)
+        return file.read().split(b"\0")
 
 
 def _described(pid: str) -> Member:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.integration.hard_cases import wait_until
 
 from kinetograph.run import waiting
 from kinetograph.run.directory import VARIABLE, RunDirectory
@@ -47,6 +48,32 @@ def test_one_that_records_or_has_said_why_not_is_neither_starting_nor_silent(tmp
         assert silent_processes(run, {pid}) == starting_processes(run, {pid}) == []
         (tmp_path / f"{pid}.not-recorded").write_text("a reason")
         assert silent_processes(run, set()) == starting_processes(run, set()) == []
+
+
+def test_one_that_is_only_being_executed_is_starting(tmp_path: Path) -> None:
+    """As soon as Popen returns: mostly its variables cannot be seen by then."""
+    run = RunDirectory(str(tmp_path))
+    for _ in range(20):
+        with program_that_waits(os.environ | {VARIABLE: run.path}) as pid:
+            assert pid in {process.pid for process in starting_processes(run, set())}
+
+
+def test_one_without_variables_has_started_when_it_waits(tmp_path: Path) -> None:
+    run = RunDirectory(str(tmp_path))
+    with program_that_waits({}) as pid:
+        wait_until(
+            lambda: pid not in {process.pid for process in starting_processes(run, set())}, "it to wait"
+        )
+
+
+@contextmanager
+def program_that_waits(environment: dict[str, str]) -> Iterator[int]:
+    command = [sys.executable, "-S", "-c", "input()"]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
+        try:
+            yield process.pid
+        finally:
+            process.communicate(b"\n")
 
 
 @pytest.mark.parametrize(
