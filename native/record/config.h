@@ -16,6 +16,7 @@ struct SessionOptions {
     // way.
     uint64_t ring_bytes = 0;
     int64_t ring_ns = 0;
+    bool is_ring() const { return ring_bytes != 0 || ring_ns != 0; }
     PoolLimits limits;
     // Not empty: memory is a file in this directory that outlives the process (see session_file.h).
     std::string session_directory;

@@ -131,12 +131,12 @@ void Recorder::advance_rings() {
     trim();
 }
 
-// 0: as much as there is. While it is held, all that may be had without files: a device may be waited for as
-// long as it likes, while threads go on.
+// 0: as much as there is. While it is held, what it had then or all that may be had without files: a device
+// may be waited for as long as it likes, while threads go on.
 size_t Recorder::ring_room(const Session& session) {
     const SessionOptions& options = session.options;
-    if (options.ring_bytes == 0 || session.ring_held_at == 0) return options.ring_bytes;
-    return std::max<size_t>(options.ring_bytes, options.limits.memory_bytes / 2);
+    if (session.ring_held_at == 0 || !options.is_ring()) return options.ring_bytes;
+    return std::max<size_t>({options.ring_bytes, session.ring_held_bytes, options.limits.memory_bytes / 2});
 }
 
 void Recorder::advance_ring(Session& session) {

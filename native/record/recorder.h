@@ -119,6 +119,7 @@ private:
         uint64_t dropped_before = 0;   // by threads without a buffer
         uint64_t keep_from = 0;        // older records are no longer wanted
         uint64_t ring_held_at = 0;     // what its ring had then it keeps; 0: it lets go
+        size_t ring_held_bytes = 0;    // which was so much
         uint64_t recording_since = 0;  // its start, or the last resume
         bool is_paused = false;
         int64_t paused_at_ns = 0;  // wall time

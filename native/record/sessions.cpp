@@ -74,9 +74,8 @@ void Recorder::go_on_without_it() {
 
 void Recorder::apply_limits() {
     PoolLimits limits{0, AtLimit::drop, {}};
-    only_rings_ = std::all_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
-        return entry.second.options.ring_bytes != 0 || entry.second.options.ring_ns != 0;
-    });
+    only_rings_ = std::all_of(sessions_.begin(), sessions_.end(),
+                              [](const auto& entry) { return entry.second.options.is_ring(); });
     for (const auto& [id, session] : sessions_) {
         const PoolLimits& wanted = session.options.limits;
         limits.memory_bytes = std::max(limits.memory_bytes, wanted.memory_bytes);
@@ -229,6 +228,7 @@ void Recorder::hold_ring(SessionId id, bool is_held) {
     if (found == sessions_.end()) return;
     Session& session = found->second;
     session.ring_held_at = is_held ? base::ticks() : 0;
+    session.ring_held_bytes = extent_bytes_;
     // For who reads the file afterwards; other sessions in it go on.
     const bool is_alone_in_file = !session.options.session_directory.empty() && session_file_users_ == 1;
     if (session_file_ && is_alone_in_file)

@@ -75,6 +75,19 @@ TEST(a_held_ring_lets_go_only_of_what_late_records_need_beyond_all_there_is) {
     CHECK(kept_of_a_held_ring(8, 64, 40) == 0);
 }
 
+TEST(a_held_ring_of_seconds_does_not_grow_for_ever) {
+    record::SessionOptions options;
+    options.all_threads = true;
+    options.ring_ns = 3600'000'000'000;
+    options.limits = {64 * record::slab_bytes, record::AtLimit::spill, {}};
+    const auto session = recorder().start(options);
+    for (size_t i = 0; i < 100 * scopes_per_slab; ++i) mark("in time");
+    recorder().hold_ring(session, true);
+    for (size_t i = 0; i < 400 * scopes_per_slab; ++i) mark("late");
+    const trace::Trace trace = trace::build_trace(recorder().stop(session));
+    CHECK(trace.size() / scopes_per_slab >= 98 && trace.size() / scopes_per_slab <= 101);
+}
+
 TEST(threads_that_have_died_are_forgotten_with_their_records) {
     const auto session = recorder().start(ring(8 * record::slab_bytes, size_t(64) << 20));
     const size_t before = recorder().thread_count();
