@@ -26,9 +26,11 @@ namespace {
 
 using record::Recorder;
 
-uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_limit_bytes, bool drop_at_limit,
-                       uint64_t ring_bytes, int64_t ring_ns, std::string spill_directory,
-                       std::string session_directory) {
+// Into `kept`, for a signal's handler may raise as soon as we return, and what we return would be gone with
+// it.
+void start_session(nb::list kept, bool all_threads, bool starts_paused, uint64_t memory_limit_bytes,
+                   bool drop_at_limit, uint64_t ring_bytes, int64_t ring_ns, std::string spill_directory,
+                   std::string session_directory) {
     record::SessionOptions options;
     options.all_threads = all_threads;
     options.starts_paused = starts_paused;
@@ -38,14 +40,13 @@ uint64_t start_session(bool all_threads, bool starts_paused, uint64_t memory_lim
                       std::move(spill_directory)};
     options.session_directory = std::move(session_directory);
     const bool is_new_thread = record::current_thread == nullptr;
-    const uint64_t id =
-        with_os_errors(options.session_directory, [&] { return Recorder::instance().start(options); });
+    kept.append(
+        with_os_errors(options.session_directory, [&] { return Recorder::instance().start(options); }));
     if (is_new_thread) name_new_thread();
-    return id;
 }
 
-// Into `kept`, for a signal's handler may raise as soon as we return, and what we return would be gone with
-// it. What may be given by keyword only says what of the recording this session wants: see trace::Wanted.
+// Into `kept`, as above. What may be given by keyword only says what of the recording this session wants: see
+// trace::Wanted.
 void stop_session(uint64_t id, nb::list kept, uint64_t categories, uint32_t scopes, bool input_shapes,
                   bool flops, bool stacks, bool samples, bool device_work, bool device_waits,
                   bool device_memory, bool whole_graphs, bool timed_scopes, bool functions, bool garbage,
@@ -144,8 +145,12 @@ void set_observing(bool on) {
 }  // namespace
 
 void bind_sessions(nb::module_& module) {
-    module.def("start_session", &start_session, "all_threads"_a, "starts_paused"_a, "memory_limit_bytes"_a,
-               "drop_at_limit"_a, "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a, "session_directory"_a);
+    module.def("start_session", &start_session, "kept"_a, "all_threads"_a, "starts_paused"_a,
+               "memory_limit_bytes"_a, "drop_at_limit"_a, "ring_bytes"_a, "ring_ns"_a, "spill_directory"_a,
+               "session_directory"_a,
+               nb::sig("def start_session(kept: list[int], all_threads: bool, starts_paused: bool, "
+                       "memory_limit_bytes: int, drop_at_limit: bool, ring_bytes: int, ring_ns: int, "
+                       "spill_directory: str, session_directory: str) -> None"));
     module.def(
         "stop_session", &stop_session, "session"_a, "kept"_a, nb::kw_only(), "categories"_a = ~uint64_t(0),
         "scopes"_a = 0, "input_shapes"_a = true, "flops"_a = true, "stacks"_a = true, "samples"_a = true,

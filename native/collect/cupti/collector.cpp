@@ -371,7 +371,7 @@ void CudaCollector::stop(uint64_t use) {
     if (is_last(use)) sampling_.reset();  // while CUPTI is still ours
     {
         std::lock_guard lock(mutex_);
-        uses_.erase(use);
+        if (uses_.erase(use) == 0) return;
         if (!uses_.empty()) {
             if (state_ == CudaState::attached) attachment_->drop_kinds(wanted_kinds());
             apply_limits();

@@ -134,15 +134,16 @@ class CudaUse:
     def release(self) -> None:
         with _lock:
             _hopeful.discard(self)
-        samples, self._samples = self._samples, None
-        if samples is not None:
-            samples.release()
-        scope_times, self._scope_times = self._scope_times, None
-        if scope_times is not None:
-            scope_times.release()
-        number, self._number = self._number, None
-        if number is not None:
-            _native.stop_cuda(number)
+        # Each once more behind an interrupt, which does no harm.
+        if self._samples is not None:
+            self._samples.release()
+            self._samples = None
+        if self._scope_times is not None:
+            self._scope_times.release()
+            self._scope_times = None
+        if self._number is not None:
+            _native.stop_cuda(self._number)
+            self._number = None
 
     def notes(self) -> Iterator[str]:
         """Sentences for the trace: what was not there to record, and what was recorded instead."""

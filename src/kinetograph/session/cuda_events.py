@@ -23,7 +23,7 @@ _FIRST_DEVICE = 0
 
 # One that a signal handler may take in the middle of either.
 _lock = threading.RLock()
-_uses = 0
+_uses: set[ScopeTimes] = set()
 _callback = 0
 
 
@@ -33,15 +33,19 @@ class ScopeTimes:
     def __init__(self) -> None:
         self._before = _native.scope_times()
         _native.start_scope_timer()
-        _observe(1)
+        _uses.add(self)
+        _observe()
 
     def flush(self) -> None:
         """Bring in the scopes that have ended. Waits until the GPU has got there."""
         _native.flush_timed_scopes()
 
     def release(self) -> None:
-        _observe(-1)
-        _native.stop_scope_timer()
+        is_first = self in _uses
+        _uses.discard(self)
+        _observe()
+        if is_first:
+            _native.stop_scope_timer()
 
     def notes(self) -> Iterator[str]:
         timed, captured, elsewhere, lost, error_ns = _native.scope_times()
@@ -61,24 +65,21 @@ class ScopeTimes:
                 yield f"{counted(number, 'scope')} not timed by CUDA events: {reason}"
 
 
-def _observe(change: int) -> None:
+def _observe() -> None:
     """The observer is there while anybody wants it."""
-    global _uses, _callback
+    global _callback
     with _lock:
-        _uses += change
-        if _uses == 1 and change > 0:
+        if _uses and not _callback:
             _callback = observer.add_global_callback(_begin, _end)
-        elif _uses == 0 and _callback:
+        elif not _uses and _callback:
             observer.remove_callback(_callback)
             _callback = 0
 
 
 def _forget() -> None:
     """A forked child has no session, and no CUDA that could be used."""
-    global _uses
-    if _uses > 0:
-        _uses = 1
-        _observe(-1)
+    _uses.clear()
+    _observe()
 
 
 def _begin(function: observer.RecordFunction) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.errors import KinetographError
 from kinetograph.session import observer
 from kinetograph.session.cuda import torch_is_capturing
 from kinetograph.session.cuda_library import cupti_libraries
@@ -50,9 +52,10 @@ class CudaMetrics:
         _native.pause_metrics(may_wait=not torch_is_capturing())
 
     def release(self) -> None:
-        callback, self._callback = self._callback, None
-        if callback is not None:
-            observer.remove_callback(callback)
+        if self._callback is not None:
+            with suppress(KinetographError):  # it is gone: an interrupt came behind that
+                observer.remove_callback(self._callback)
+            self._callback = None
         _native.close_metrics()
 
     def notes(self) -> Iterator[str]:

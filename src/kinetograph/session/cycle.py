@@ -20,7 +20,6 @@ class Cycle:
     def __init__(self, plan: Plan, trace_id: str = "") -> None:
         self.trace_id = trace_id or os.urandom(16).hex().upper()
         self._trace: Trace | None = None
-        self._is_taken = False
         self._session = Session.start(
             plan.config.replace(trace_id=self.trace_id),
             plan.activities,
@@ -32,7 +31,7 @@ class Cycle:
     @property
     def is_running(self) -> bool:
         """Whether it records, or is ready to, or has a trace that nobody has taken."""
-        return self._session.is_open or (self._trace is not None and not self._is_taken)
+        return self._session.is_open
 
     @property
     def is_recording(self) -> bool:
@@ -52,21 +51,15 @@ class Cycle:
 
     def stop(self) -> Trace:
         """The same again if it is called again; it ends with `let_go`."""
-        if self._trace is None:
-            try:
-                self._trace = self._session.stop()
-            except StateError:
-                if self._trace is None:  # no signal handler was first
-                    raise
+        self._trace = self._session.finish()
         return self._trace
 
     def let_go(self) -> None:
         """Its trace is where it belongs, so an interrupted stop needs not be made again."""
-        self._is_taken = True
+        self._session.let_go()
 
     def discard(self) -> None:
         self._session.discard()
-        self.let_go()
 
     def pause(self) -> None:
         self._session.pause()

@@ -24,10 +24,10 @@ __all__ = [
     "at_enter",
     "at_exit",
     "count_emitted_shapes",
-    "count_shapes",
     "emits_shapes",
     "members_text",
     "prepare",
+    "sessions_with_shapes",
     "shape_members",
 ]
 
@@ -36,7 +36,8 @@ _FLAG_INPUT_SHAPES = 8
 
 _SHAPE_MEMBERS = ("Input Dims", "Input Strides", "Input type")
 
-_sessions_with_shapes = 0
+sessions_with_shapes: set[object] = set()
+"""Those that run and ask for shapes."""
 _emissions_with_shapes = 0
 
 # C++ names, as PyTorch writes them into traces.
@@ -68,14 +69,8 @@ class Details:
         self.input_members: dict[str, Any] = {}
 
 
-def count_shapes(change: int) -> None:
-    """A session that asks for shapes starts (1) or ends (-1)."""
-    global _sessions_with_shapes
-    _sessions_with_shapes += change
-
-
 def count_emitted_shapes(change: int) -> None:
-    """The same for who sends scopes to another tool."""
+    """Who sends scopes to another tool, and asks for shapes, starts (1) or ends (-1)."""
     global _emissions_with_shapes
     _emissions_with_shapes += change
 
@@ -129,7 +124,7 @@ def at_enter(scope: Any) -> None:
     found: Details = scope._details
     if found.inputs is None:
         return
-    is_wanted = _sessions_with_shapes and not _gives_shapes(found.metadata)
+    is_wanted = sessions_with_shapes and not _gives_shapes(found.metadata)
     found.input_members = shape_members(found.inputs) if is_wanted else {}
     found.inputs = None
 

@@ -34,6 +34,7 @@ class EmittingSession(Session):
             record_shapes=config.report_input_shapes,
             with_calls=calls is not None and calls.mode == "trace",
         )
+        self._numbers: list[int] = []
         self._is_running = True
         self.all_threads = True
         self.has_begun = not starts_paused
@@ -73,17 +74,15 @@ class EmittingSession(Session):
         with self._stopping:
             self._emission.stop()
             self._is_running = False
-            self._is_over = True
-        self._callback_errors.close()
+        super().discard()
 
     def _stop_native(self) -> None:
         self._emission.stop()
         # A trace of nothing says when and where that was.
-        _native.stop_session(start_native(RecordOptions(), None, False, True), self._built, categories=0)
+        if not self._numbers:
+            start_native(self._numbers, RecordOptions(), None, False, True)
+        _native.stop_session(self._numbers[0], self._built, categories=0)
         self._is_running = False
-
-    def _forget(self) -> None:
-        self._callback_errors.close()
 
     def _notes(self) -> Iterator[tuple[str, str]]:
         where = self._config.state.name

@@ -65,17 +65,16 @@ def disable_profiler() -> ProfilerResult:
     one that this thread started earlier still runs, a note in the trace says so.
     """
     with _lock:
-        session = _take_own()
-        outer = _of_thread(session.owner_tid)
-    try:
-        trace = session.stop()
-    except BaseException:
-        if session.is_open:  # for the next one, which may come from a signal handler
-            _running.append(session)
-        raise
+        session = _own()
+        outer = _of_thread(session.owner_tid, session)
+    # It stays in the list until its trace is there to be returned: the next call makes up for an interrupt.
+    result = ProfilerResult(session.finish())
     if outer is not None:
-        trace.add_note("nested", _still_runs(outer))
-    return ProfilerResult(trace)
+        result.trace.add_note("nested", _still_runs(outer))
+    session.let_go()
+    with _lock:
+        _still_running()
+    return result
 
 
 def is_profiler_enabled_in_main_thread() -> bool:
@@ -123,28 +122,18 @@ def _own_parts() -> list[Session]:
 
 def _still_running() -> list[Session]:
     # A forked child inherits this list, but none of the sessions.
-    for session in list(_running):
-        if not session.is_open:
-            _discard(session)
-    return list(_running)
-
-
-def _discard(session: Session) -> bool:
-    """False when a signal handler was first."""
-    try:
-        _running.remove(session)
-    except ValueError:
-        return False
-    return True
+    _running[:] = [session for session in _running if session.is_open]
+    return _running
 
 
 def _of_main_thread() -> Session | None:
     return _of_thread(os.getpid())  # the number of the main thread; its Thread keeps that of before a fork
 
 
-def _of_thread(tid: int | None) -> Session | None:
+def _of_thread(tid: int | None, but: Session | None = None) -> Session | None:
     """The one it started last."""
-    return next((session for session in reversed(_still_running()) if session.owner_tid == tid), None)
+    found = (session for session in reversed(_still_running()) if session.owner_tid == tid)
+    return next((session for session in found if session is not but), None)
 
 
 def _still_runs(session: Session) -> str:
@@ -153,14 +142,14 @@ def _still_runs(session: Session) -> str:
     return f"another session of this thread, started at {began}, still runs until disable_profiler() ends it"
 
 
-def _take_own() -> Session:
+def _own() -> Session:
     mine = threading.get_native_id()
     for session in reversed(_still_running()):
-        if session.owner_tid == mine and _discard(session):
+        if session.owner_tid == mine:
             return session
     alive = {thread.native_id for thread in threading.enumerate()} | {os.getpid()}
     for session in reversed(_still_running()):
-        if session.owner_tid not in alive and _discard(session):
+        if session.owner_tid not in alive:
             return session
     raise _nothing_to_disable()
 

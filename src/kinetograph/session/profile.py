@@ -116,6 +116,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         self._is_started = False
         self._was_started = False
         self._step: tuple[scope, int] | None = None
+        self._is_busy = self._stop_asked = False
+        """In the midst of a step or a stop, behind which a signal handler has asked for another stop."""
         self._owed: Cycle | None = None
         """Once it has ended, `on_trace_ready` has to be called, by the next step or stop if need be."""
 
@@ -142,30 +144,38 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 raise StateError(
                     "this profile has been started already", hint="stop() it first, or make another"
                 )
-            self._is_started = self._was_started = True
-            KinetoStepTracker.init_step_count(self._requester)
+            self._is_busy = self._is_started = self._was_started = True
             try:
-                self._perform(transition(ProfilerAction.NONE, self.current_action))
-            except BaseException:
-                self._end()
-                raise
-            self._begin_step()
+                self._begin()
+            finally:
+                self._is_busy = False
+                if self._stop_asked:
+                    self.stop()
 
     def stop(self) -> None:
         """End the profile, from any thread, and call `on_trace_ready` if it was recording.
 
         The second call does nothing, unless the first was interrupted or found no memory, and neither does
-        any in a forked child, which is not recorded.
+        any in a forked child, which is not recorded. One by a signal handler, in the midst of a step or
+        another stop, is made as soon as that is done.
         """
         with self._locked():
             if not self._was_started:
                 raise StateError(
                     "stop() of a profile that was never started", hint="call start(), or use `with`"
                 )
-            if self._is_started:
-                self._end_step()
-                self._end_last_cycle()
-            trace_is_ready = self._take_owed()
+            if self._is_busy:
+                self._stop_asked = True
+                return
+            self._is_busy = True
+            try:
+                if self._is_started:
+                    self._end_step()
+                    self._end_last_cycle()
+                trace_is_ready = self._take_owed()
+                self._stop_asked = False
+            finally:
+                self._is_busy = False
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
             self._trace_ready()
@@ -181,22 +191,13 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 warn_program("step() of a profile that was never started: nothing is recorded")
             if not self._is_started:
                 return
-            if self._take_owed():
-                self._trace_ready()
-            self._end_step()
-            before = self.current_action
-            self._advance(before)
-            text = self._complaint(before)
+            self._is_busy = True
             try:
-                self._perform_step(before)
-            except BaseException:
-                if text is not None:
-                    with suppress(Warning):
-                        warn_program(text)
-                raise
-            if self._is_started:
-                KinetoStepTracker.increment_step(self._requester)
-                self._begin_step()
+                text = self._go_on()
+            finally:
+                self._is_busy = False
+                if self._stop_asked:
+                    self.stop()
         # Last, for it may be an error.
         if text is not None:
             warn_program(text)
@@ -207,15 +208,48 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
 
     # From step to step
 
-    def _advance(self, before: ProfilerAction) -> None:
+    def _begin(self) -> None:
+        KinetoStepTracker.init_step_count(self._requester)
         try:
-            asked = asked_action(self.schedule, self.step_num + 1)
+            self._perform(transition(ProfilerAction.NONE, self.current_action))
         except BaseException:
-            self.stop()
+            self._end()
             raise
-        self.step_num += 1
-        asked_before, self._asked = self._asked, asked
-        self.current_action = self._possible(before, asked_before, asked)
+        self._begin_step()
+
+    def _go_on(self) -> str | None:
+        """To the next step; what is to be complained of."""
+        if self._take_owed():
+            self._trace_ready()
+        if self._stop_asked or not self._is_started:
+            return None
+        self._end_step()
+        before, cycle = self.current_action, self._running_cycle()
+        asked = self._next_asked()
+        action = self._possible(before, self._asked, asked)
+        text = self._complaint(before, action)
+        try:
+            self.step_num, self._asked, self.current_action = self.step_num + 1, asked, action
+            self._perform(transition(before, action))
+        except BaseException:
+            if cycle is self._running_cycle():  # or back to what that does
+                has_begun = before is ProfilerAction.WARMUP and cycle is not None and cycle.has_started
+                self.current_action = ProfilerAction.RECORD if has_begun else before
+            if text is not None:
+                with suppress(Warning):
+                    warn_program(text)
+            raise
+        if self._is_started:
+            KinetoStepTracker.increment_step(self._requester)
+            self._begin_step()
+        return text
+
+    def _next_asked(self) -> ProfilerAction:
+        try:
+            return asked_action(self.schedule, self.step_num + 1)
+        except BaseException:
+            self._stop_asked = True
+            raise
 
     def _possible(
         self, before: ProfilerAction, asked_before: ProfilerAction, asked: ProfilerAction
@@ -228,27 +262,17 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         has_stopped = is_open and asked is not ProfilerAction.NONE and self._device_has_stopped()
         return ProfilerAction.DEVICE_STOPPED if has_stopped else asked
 
-    def _complaint(self, before: ProfilerAction) -> str | None:
-        if self.current_action is ProfilerAction.DEVICE_STOPPED is not before:
+    def _complaint(self, before: ProfilerAction, action: ProfilerAction) -> str | None:
+        if action is ProfilerAction.DEVICE_STOPPED is not before:
             return (
-                f"the device's collector stopped early, at step {self.step_num}: nothing more of this cycle"
+                "the device's collector stopped early,"
+                f" at step {self.step_num + 1}: nothing more of this cycle"
             )
-        return complaint(before, self.current_action)
+        return complaint(before, action)
 
     def _device_has_stopped(self) -> bool:
         cycle = self._running_cycle()
         return cycle is not None and cycle.device_has_stopped
-
-    def _perform_step(self, before: ProfilerAction) -> None:
-        """From one action to the current one, or back to it where its trace could not be ended."""
-        cycle, deeds = self._running_cycle(), transition(before, self.current_action)
-        try:
-            self._perform(deeds)
-        except BaseException:
-            if cycle is not None and cycle is self._running_cycle() and "stop" in deeds:
-                is_warm = before is ProfilerAction.WARMUP and cycle.has_started
-                self.current_action = ProfilerAction.RECORD if is_warm else before
-            raise
 
     def _end_last_cycle(self) -> None:
         action, self.current_action = self.current_action, self._asked
@@ -268,7 +292,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 self._tell_observer("cleanup")
 
     def _perform(self, deeds: tuple[str, ...]) -> None:
-        for deed in deeds:
+        for number, deed in enumerate(deeds):
             if deed == "prepare":
                 self.prepare_trace()
             elif deed == "start":
@@ -280,10 +304,14 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                     self._owe_handler()
                 self._stop_cycle()
             elif deed == "ready":
-                self._trace_ready()
-                # The handler may have stopped us.
-                if not self._is_started:
-                    return
+                # Whatever the handler does, what comes behind it is done, unless it has stopped us.
+                try:
+                    if self._take_owed():
+                        self._trace_ready()
+                finally:
+                    if self._is_started and not self._stop_asked:
+                        self._perform(deeds[number + 1 :])
+                return
 
     def _owe_handler(self) -> None:
         cycle = self._running_cycle()
@@ -299,8 +327,14 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
 
     def _trace_ready(self) -> None:
         self._owed = None
-        if self.on_trace_ready is not None:
+        if self.on_trace_ready is None:
+            return
+        # The handler may stop us, and so may that of a signal meanwhile.
+        was_busy, self._is_busy = self._is_busy, False
+        try:
             call_program(self.on_trace_ready, self)
+        finally:
+            self._is_busy = was_busy
 
     def _stop_at_last(self) -> None:
         """Behind a stop that failed at the end of a block, where nobody else will make it again."""
@@ -325,7 +359,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
 
     def _leave_parent(self) -> None:
         super()._leave_parent()
-        self._is_started = False
+        self._is_started = self._is_busy = self._stop_asked = False
         self._step = self._owed = None
 
     # Marks of the steps

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
@@ -78,8 +79,7 @@ class Session:
         self._built: list[_native.Trace] = []
         self._trace: Trace | None = None
         self._left: list[Callable[[], object]] | None = None
-        self._counts_shapes = False
-        self._is_completed = False
+        self._has_joined = False
         self._is_over = False
         self._callback_errors = observer.ErrorLog()
         self._distributed = _distributed_info()
@@ -129,29 +129,40 @@ class Session:
         # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.
         operators = _operators(config, chosen)
         cuda = _cuda_use(config) if _wants_cuda(config, chosen) else None
+        started: list[int] = []
         try:
             # Operators that another session watches already come with all that is asked for from the first.
             operators.start()
-            number = start_native(config.recording, directory, all_threads, starts_paused)
+            start_native(started, config.recording, directory, all_threads, starts_paused)
+            session = cls(started[0], config, chosen, mask, post_process, exit_path)
         except BaseException:
+            for number in started:
+                _native.discard_session(number)
             operators.release()
             if cuda is not None:
                 cuda.release()
             raise
-        session = cls(number, config, chosen, mask, post_process, exit_path)
         session._operators = operators
         session._cuda = cuda
-        session._inside = session._inside_kernels()
-        if cuda is not None and not starts_paused:
-            cuda.resume()
-        session.all_threads = all_threads
-        session.has_begun = not starts_paused
-        session._is_paused = starts_paused
-        session._count_shapes()
-        exits.watch(session)
-        # Last, so that the calls that starting takes are not among those that are recorded.
-        session._record_calls()
+        try:
+            session._begin(all_threads, starts_paused)
+        except BaseException:
+            session.discard()
+            raise
         return session
+
+    def _begin(self, all_threads: bool, starts_paused: bool) -> None:
+        self._inside = self._inside_kernels()
+        if self._cuda is not None and not starts_paused:
+            self._cuda.resume()
+        self.all_threads = all_threads
+        self.has_begun = not starts_paused
+        self._is_paused = starts_paused
+        if self._config.wants_shapes:
+            self._sessions_with_shapes().add(self)
+        exits.watch(self)
+        # Last, so that the calls that starting takes are not among those that are recorded.
+        self._record_calls()
 
     @property
     def is_running(self) -> bool:
@@ -216,20 +227,23 @@ class Session:
 
     def stop(self) -> Trace:
         """End the window and build its trace. The second call is an error, unless one was interrupted."""
-        self._require_own_process()
-        trace = None
-        try:
-            with self._stopping:
-                trace = self._finished_trace()
-                self._is_over = True
-            self._enrich(trace)
-            exits.forget(self)
-        except BaseException:
-            if trace is not None:  # and nobody has it
-                self._is_over = False
-            raise
-        self._built, self._trace = [], None
+        trace = self.finish()
+        self.let_go()
         return trace
+
+    def finish(self) -> Trace:
+        """The same, and the same trace again until `let_go`: an interrupt may come before anybody has it."""
+        self._require_own_process()
+        with self._stopping:
+            trace = self._finished_trace()
+        self._enrich(trace)
+        return trace
+
+    def let_go(self) -> None:
+        """Its trace is where it belongs."""
+        self._is_over = True
+        self._built, self._trace = [], None
+        exits.forget(self)
 
     def _finished_trace(self) -> Trace:
         if self._is_over or not self._built:
@@ -238,10 +252,13 @@ class Session:
         if self._trace is None:
             self._trace = Trace(self._built[0])
         trace = self._trace  # before anything runs that a signal handler's stop may come between
-        if self._is_completed:
-            self._forget()
-        else:
-            self._complete(trace)
+        if self._left is None:
+            self._left = [
+                lambda: self._join_kernels(trace),
+                *self._parts(),
+                lambda: self._describe(trace),
+            ]
+        self._do_what_is_left()
         return trace
 
     def _end_window(self) -> None:
@@ -256,22 +273,10 @@ class Session:
         if self._is_over:  # by a stop of a signal handler
             self._require_running()
 
-    def _complete(self, trace: Trace) -> None:
-        self._is_completed = True  # or what there is would be told twice
-        try:
-            self._join_kernels(trace)
-        except BaseException:
-            trace.add_note("interrupted", _INTERRUPTED)
-            raise
-        finally:
-            self._forget()
-            self._describe(trace)
-
     def _go_on(self) -> None:
         """As if nobody had tried to stop it, if it still runs."""
         if not self.is_running:
-            exits.forget(self)
-            return self._forget()
+            return self.discard()
         _native.hold_ring(self._number, False)
         if self._cuda is not None and not self._is_paused:
             self._cuda.resume()
@@ -327,6 +332,10 @@ class Session:
         """What kernels recorded of themselves. After the window, so that reading it is no part of that."""
         if self._inside is None:
             return
+        if self._has_joined:  # what there is would be told twice
+            trace.add_note("interrupted", _INTERRUPTED)
+            return
+        self._has_joined = True
         try:
             if self.categories & 1 << INTRA_KERNEL:
                 self._inside.join(trace)
@@ -340,15 +349,13 @@ class Session:
         with self._stopping:
             if self.is_running:
                 _native.discard_session(self._number)
-            self._is_over = True
-            self._built, self._trace = [], None
-        exits.forget(self)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Let go of the collectors; again behind an interrupt, of those that are left."""
+            self.let_go()
         if self._left is None:
             self._left = list(self._parts())
+        self._do_what_is_left()
+
+    def _do_what_is_left(self) -> None:
+        """Let go of the collectors, and tell the trace; again behind an interrupt, of what was not done."""
         while self._left:
             part = self._left[0]
             part()
@@ -365,7 +372,13 @@ class Session:
             yield self._cuda.release
         yield self._release_calls
         yield self._callback_errors.close
-        yield self._forget_shapes
+        yield partial(self._sessions_with_shapes().discard, self)
+
+    @staticmethod
+    def _sessions_with_shapes() -> set[object]:
+        from kinetograph.session.details import sessions_with_shapes
+
+        return sessions_with_shapes
 
     def _release_calls(self) -> None:
         call_collector.release_calls(self._calls)
@@ -385,16 +398,12 @@ class Session:
         calls = self._config.wanted_calls
         is_traced = calls is not None and calls.mode == "trace"
         garbage_collection = is_traced or self._config.experimental_config.record_python_gc_info
-        try:
-            self._calls = call_collector.record_calls(
-                calls,
-                garbage_collection=garbage_collection,
-                scope_stacks=self._config.wants_scope_stacks,
-                modules=self._config.with_modules,
-            )
-        except BaseException:
-            self.discard()
-            raise
+        self._calls = call_collector.record_calls(
+            calls,
+            garbage_collection=garbage_collection,
+            scope_stacks=self._config.wants_scope_stacks,
+            modules=self._config.with_modules,
+        )
 
     @property
     def _wants_call_events(self) -> bool:
@@ -404,20 +413,6 @@ class Session:
     @property
     def _wants_samples(self) -> bool:
         return self._calls is not None and self._calls.samples and ActivityType.CPU in self._activities
-
-    def _count_shapes(self) -> None:
-        from kinetograph.session import details
-
-        if self._config.wants_shapes:
-            details.count_shapes(1)
-            self._counts_shapes = True
-
-    def _forget_shapes(self) -> None:
-        from kinetograph.session import details
-
-        counted, self._counts_shapes = self._counts_shapes, False
-        if counted:
-            details.count_shapes(-1)
 
     def _enrich(self, trace: Trace) -> None:
         """An error of the program's own function is told, and costs it nothing that was recorded.
@@ -444,8 +439,10 @@ class Session:
         distributed = _distributed_info() or self._distributed
         if distributed is not None:
             trace.metadata["distributedInfo"] = distributed
+        told = {(note.kind, note.text) for note in trace.notes}  # before an interrupt
         for kind, sentence in self._notes():
-            trace.add_note(kind, sentence)
+            if (kind, sentence) not in told:
+                trace.add_note(kind, sentence)
 
     def leave_notes(self) -> None:
         """At the end of a process in which nobody stops the session: what a stop would tell, in its file."""
@@ -544,10 +541,12 @@ def _distributed_info() -> dict[str, Any] | None:
 
 
 def start_native(
-    options: RecordOptions, directory: str | None, all_threads: bool, starts_paused: bool
-) -> int:
+    kept: list[int], options: RecordOptions, directory: str | None, all_threads: bool, starts_paused: bool
+) -> None:
+    """The number of the session is in `kept` then, wherever an interrupt comes."""
     try:
-        return _native.start_session(
+        _native.start_session(
+            kept,
             all_threads=all_threads,
             starts_paused=starts_paused,
             memory_limit_bytes=options.memory_limit_bytes,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import signal
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,8 +16,10 @@ import kinetograph as kg
 from kinetograph import _native
 from kinetograph.session import calls
 from kinetograph.session.cycle import Cycle
+from kinetograph.session.details import sessions_with_shapes
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.recording import Session
+from kinetograph.session.step_tracker import KinetoStepTracker
 from recorded import names
 from stepped import Traces
 
@@ -56,7 +59,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, is_done:
 
 
 def nothing_is_on() -> bool:
-    return not _native.sessions() and not calls._uses
+    return not _native.sessions() and not calls._uses and not sessions_with_shapes
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_a_step_that_was_interrupted_is_made_up_for_by_those_behind_it(
         for _ in range(2):
             prof.step()
         kg.mark("again")
-    assert sum("recorded" in seen for seen in traces.names) >= 1
+    assert sum("recorded" in seen for seen in traces.names) == 1
     assert nothing_is_on()
 
 
@@ -119,6 +122,66 @@ def test_a_signal_handler_may_stop_what_is_being_stopped(
     assert names(prof.trace).count("recorded") == 1
     assert len(prof._traces) == 1
     assert nothing_is_on()
+
+
+STEP_PLACES = [
+    *(place for place in PLACES if place[1] != "_tell_observer"),
+    (_native, "start_session", True),
+    (Cycle, "start", False),
+    (Cycle, "start", True),
+    (KinetoProfile, "prepare_trace", True),
+]
+
+
+@pytest.mark.parametrize(
+    "place", STEP_PLACES, ids=lambda place: f"{place[1]} {'behind' if place[2] else 'before'}"
+)
+@pytest.mark.parametrize("steps", [(0, 1), (1, 0)], ids=["wait 0 warmup 1", "wait 1 warmup 0"])
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_a_signal_handler_may_stop_in_the_midst_of_a_step(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str, bool], steps: tuple[int, int]
+) -> None:
+    """It is stopped when the step is done; what had been recorded is told once, and nothing goes on."""
+    owner, name, is_done = place
+    real, traces = getattr(owner, name), Traces()
+    schedule = kg.schedule(wait=steps[0], warmup=steps[1], active=1)
+    prof = kg.profile(schedule=schedule, on_trace_ready=traces, with_stack=True, record_shapes=True)
+
+    def with_a_stop(*args: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        result = real(*args, **options) if is_done else None
+        prof.stop()
+        return result if is_done else real(*args, **options)
+
+    prof.start()
+    prof.step()
+    monkeypatch.setattr(owner, name, with_a_stop)
+    for number in range(3):
+        kg.mark(f"step {number}")
+        prof.step()
+    monkeypatch.undo()
+    prof.stop()
+    assert "stopped" in repr(prof)
+    assert all(sum(f"step {number}" in seen for seen in traces.names) <= 1 for number in range(3))
+    assert nothing_is_on()
+    assert not KinetoStepTracker._steps
+
+
+def test_a_session_whose_start_was_interrupted_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with interrupted(monkeypatch, _native, "start_session", True):
+        kg.enable_profiler(kg.ProfilerConfig(with_stack=True, report_input_shapes=True))
+    assert nothing_is_on()
+
+
+def test_a_trace_says_where_it_was_recorded_though_its_stop_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kg.enable_profiler(kg.ProfilerConfig(with_stack=True, trace_id="known"))
+    with interrupted(monkeypatch, calls, "release_calls", False):
+        kg.disable_profiler()
+    trace = kg.disable_profiler().trace
+    assert trace.metadata["trace_id"] == "known"
+    assert [kind for kind, count in Counter(note.kind for note in trace.notes).items() if count > 1] == []
 
 
 def test_a_discard_that_was_interrupted_lets_go_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,24 +251,24 @@ def test_a_device_that_stopped_in_a_warm_up_costs_no_later_step(monkeypatch: pyt
     assert len(traces.steps) == 1
 
 
-def record_until(interrupt: threading.Timer, traces: Traces) -> None:
-    with kg.profile(on_trace_ready=traces):
+def test_a_signal_in_the_midst_of_building_a_trace_loses_nothing() -> None:
+    """A real one, while the native side works: it is seen when that returns."""
+    traces: list[kg.Trace] = []
+    before = signal.signal(signal.SIGUSR2, signal.default_int_handler)
+    try:
+        for delay in itertools.chain([0.0] * 3, (0.002 * n for n in range(1, 8))):
+            traces.clear()
+            interrupt = threading.Timer(delay, signal.raise_signal, [signal.SIGUSR2])
+            with pytest.raises(KeyboardInterrupt):
+                record_until(interrupt, lambda prof: traces.append(prof.trace))
+            assert [len(trace) for trace in traces] == [100_000]
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+
+
+def record_until(interrupt: threading.Timer, handler: Callable[[kg.profile], None]) -> None:
+    with kg.profile(on_trace_ready=handler):
         for _ in range(100_000):
             kg.mark("recorded")
         interrupt.start()
     interrupt.join()
-
-
-def test_a_signal_in_the_midst_of_building_a_trace_loses_nothing() -> None:
-    """A real one, while the native side works: it is seen when that returns."""
-    traces = Traces()
-    before = signal.signal(signal.SIGUSR2, signal.default_int_handler)
-    try:
-        for delay in itertools.chain([0.0] * 3, (0.002 * n for n in range(1, 8))):
-            traces.names.clear()
-            interrupt = threading.Timer(delay, signal.raise_signal, [signal.SIGUSR2])
-            with pytest.raises(KeyboardInterrupt):
-                record_until(interrupt, traces)
-            assert [len(seen) for seen in traces.names] == [100_000]
-    finally:
-        signal.signal(signal.SIGUSR2, before)

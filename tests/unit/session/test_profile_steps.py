@@ -319,12 +319,34 @@ def test_a_program_that_survives_its_handler_gets_the_next_cycle() -> None:
         prof.step()
         with pytest.raises(ValueError, match="once"):
             prof.step()
-        assert not _native.sessions()
         prof.step()
         kg.mark("next")
         prof.step()
     assert traces.steps == [2, 4]
     assert "next" in traces.names[1]
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_a_handler_that_fails_costs_no_cycle_that_follows_at_once() -> None:
+    traces = Traces()
+
+    def ready(prof: kg.profile) -> None:
+        traces(prof)
+        if len(traces.steps) == 1:
+            raise ValueError("once")
+
+    schedule = kg.schedule(wait=0, warmup=0, active=1)
+    with kg.profile(schedule=schedule, on_trace_ready=ready) as prof:
+        kg.mark("first")
+        with pytest.raises(ValueError, match="once"):
+            prof.step()
+        kg.mark("second")
+        prof.step()
+    assert [[name for name in seen if name in ("first", "second")] for seen in traces.names] == [
+        ["first"],
+        ["second"],
+        [],
+    ]
 
 
 def test_an_exception_of_the_schedule_ends_the_profile() -> None:

@@ -74,7 +74,8 @@ class OperatorUse:
         with observer_lock:
             if self in _uses:
                 _uses.remove(self)
-                _observe(self.torch)
+            if _library is not None:
+                _observe(self.torch)  # also behind an interrupt, which may have come before this
 
     def notes(self) -> Iterator[str]:
         """What this torch does not tell."""
