@@ -23,7 +23,7 @@ class Nodes(Protocol):
     def stop(self) -> None: ...
     def wait(self) -> None: ...
     def wake(self) -> None: ...
-    def take(self, *, is_last: bool = False) -> bytes: ...
+    def take(self, *, is_last: bool = False) -> bytes: ...  # `is_last` until there is no more
     def close(self) -> int: ...
 
 
@@ -38,10 +38,10 @@ class ExecutionTraceFile:
         self.lost_bytes = 0  # they came faster than they could be written
         # As it was meant where the program stood then.
         self.target = target_of(os.path.abspath(path))
-        if self.target.is_dir():
+        if os.path.isdir(self.target):
             raise cannot_write(self.target, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
         self._nodes = nodes
-        self._error: OSError | None = None
+        self._error: Exception | None = None
         self._is_over = self._is_closed = False
         self._thread: threading.Thread | None = None
         self._compressor = compressor() if path.endswith(".gz") else None
@@ -77,17 +77,25 @@ class ExecutionTraceFile:
             raise cannot_write(self.target, self._error) from self._error
 
     def _write_nodes(self) -> None:
-        while not self._is_over:
-            self._nodes.wait()
-            self._write(self._nodes.take())
+        try:
+            while not self._is_over:
+                self._nodes.wait()
+                self._write(self._nodes.take())
+        except Exception as error:
+            self._error = error
         self._finish()
 
     def _finish(self) -> None:
-        self._nodes.stop()
-        self._write(self._nodes.take(is_last=True))
-        self.lost_bytes = self._nodes.close()
-        self._write(f'\n  ],\n  "finish_ts": {_milliseconds()}\n}}\n'.encode())
-        self._close()
+        try:
+            self._nodes.stop()
+            while text := self._nodes.take(is_last=True):
+                self._write(text)
+            self._write(f'\n  ],\n  "finish_ts": {_milliseconds()}\n}}\n'.encode())
+        except Exception as error:
+            self._error = self._error or error
+        finally:
+            self.lost_bytes = self._nodes.close()
+            self._close()
 
     def _close(self) -> None:
         self._is_closed = True

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
 
+from kinetograph.checks import spelled
 from kinetograph.errors import KinetographError
 
 __all__ = ["cannot_write", "replacing", "target_of", "temporary_beside"]
@@ -39,12 +40,17 @@ def temporary_beside(target: Path) -> Path:
 def target_of(path: str | PathLike[str]) -> Path:
     """Where a link leads to: whoever made it wants the file there. A pipe or a device would be lost."""
     target = Path(fspath(path))
-    if target.exists() and not (target.is_file() or target.is_dir()):
-        raise KinetographError(
-            f"cannot write {str(target)!r}: it is neither a file nor free for one", hint="name another file"
-        )
-    return target.resolve() if target.is_symlink() else target
+    try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise KinetographError(
+                f"cannot write {str(target)!r}: it is neither a file nor free for one",
+                hint="name another file",
+            )
+        return target.resolve() if target.is_symlink() else target
+    except OSError as error:  # its name is too long, say
+        raise cannot_write(target, error) from error
 
 
-def cannot_write(target: Path, error: OSError) -> KinetographError:
-    return KinetographError(f"cannot write {str(target)!r}: {error.strerror or error}")
+def cannot_write(target: Path, error: Exception) -> KinetographError:
+    reason = error.strerror if isinstance(error, OSError) else spelled(error)
+    return KinetographError(f"cannot write {str(target)!r}: {reason or error}")

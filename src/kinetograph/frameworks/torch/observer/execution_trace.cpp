@@ -282,14 +282,25 @@ void write_chunk(NodeWriter& writer, ThreadLog& log, std::string_view bytes) {
     writer.write(log.facts, bytes);
 }
 
-void write_waiting(Place& place) {
-    std::deque<Chunk> waiting;
-    {
-        const std::lock_guard lock(place.waiting_mutex);
-        waiting.swap(place.waiting);
-        place.waiting_bytes = 0;
+// No chunk where none waits.
+Chunk next_chunk(Place& place) {
+    const std::lock_guard lock(place.waiting_mutex);
+    if (place.waiting.empty()) return {};
+    Chunk chunk = std::move(place.waiting.front());
+    place.waiting.pop_front();
+    place.waiting_bytes -= chunk.bytes.size();
+    return chunk;
+}
+
+// As much as makes a text of that size: several gigabytes of it may wait. Whether that is all there is.
+bool write_waiting(Place& place) {
+    constexpr size_t enough_text = 4 << 20;
+    while (place.writer->text().size() < enough_text) {
+        const Chunk chunk = next_chunk(place);
+        if (!chunk.log) return true;
+        write_chunk(*place.writer, *chunk.log, chunk.bytes);
     }
-    for (const Chunk& chunk : waiting) write_chunk(*place.writer, *chunk.log, chunk.bytes);
+    return false;
 }
 
 // What threads have not handed over yet; they may go on meanwhile.
@@ -366,12 +377,12 @@ KINETOGRAPH_CALLED void kinetograph_torch_trace_wake(int number) {
     place.has_more.notify_one();
 }
 
-// The next nodes; the text is valid until the next call. At last those come whose end was not seen.
+// Some of the next nodes; the text is valid until the next call. `is_last`, again until there is no more: at
+// the end of these come those whose end was not seen.
 KINETOGRAPH_CALLED size_t kinetograph_torch_trace_take(int number, int is_last, const char** text) {
     Place& place = place_of(number);
     if (is_last) hand_over_rest(place);
-    write_waiting(place);
-    if (is_last) place.writer->write_open();
+    if (write_waiting(place) && is_last) place.writer->write_open();
     place.text = std::exchange(place.writer->text(), {});
     *text = place.text.data();
     return place.text.size();
