@@ -148,6 +148,21 @@ def test_a_range_of_a_task_lies_in_the_scope_of_that_task() -> None:
     assert {name: parents[f"range of {name}"] for name in "abc"} == {name: name for name in "abc"}
 
 
+def test_sizes_that_are_symbols_have_no_flops_and_are_not_bound_by_us() -> None:
+    """Whoever asks for one while a graph is traced binds that to it: it is compiled again for each size."""
+    counters = torch._dynamo.utils.counters
+    counters.clear()
+    compiled = torch.compile(lambda a, b: (a @ b).sum(), backend="aot_eager", dynamic=True)
+    with kg.profile(with_flops=True, record_shapes=True) as profile:
+        for size in (5, 6, 7):
+            left = torch.randn(size, 4)
+            torch._dynamo.mark_dynamic(left, 0)
+            compiled(left, torch.randn(4, 3))
+    assert counters["stats"]["unique_graphs"] == 1
+    flops = {event.flops for event in profile.events() if event.name == "aten::mm" and event.flops}
+    assert flops == {2 * size * 4 * 3 for size in (5, 6, 7)}
+
+
 def test_inputs_of_a_launch_equal_those_of_torchs_profiler(tmp_path: Path) -> None:
     one = torch.ones(2, 3)
 

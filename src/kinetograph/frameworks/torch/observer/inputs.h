@@ -53,8 +53,14 @@ public:
 
     void put(int64_t word) { words_.push_back(word); }
 
+    // Of torch.compile and its like: whoever asks how large such a tensor is binds the program to that.
+    bool has_symbols() const { return has_symbols_; }
+
     void put(const at::Tensor& tensor) {
-        if (!tells_sizes(tensor)) return put(int64_t('U'));
+        if (!tells_sizes(tensor)) {
+            has_symbols_ |= tensor.defined() && tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+            return put(int64_t('U'));
+        }
         const auto sizes = tensor.sizes();
         const bool is_strided = tensor.layout() == at::kStrided;
         put(int64_t('T') | int64_t(tensor.scalar_type()) << 8 | int64_t(is_strided) << 16 |
@@ -68,10 +74,11 @@ public:
     }
 
     void put(const c10::IValue& value) {
+        has_symbols_ |= value.isSymInt() || value.isSymFloat() || value.isSymBool();
         if (value.isTensor()) return put(value.toTensor());
         if (value.isScalar()) return put_scalar(value);
-        if (value.isTensorList()) return put_list(value.toTensorList());
-        if (is_scalar_list(value)) return put_list(value.toListRef());
+        if (value.isTensorList()) return put_list('L', value.toTensorList());
+        if (is_scalar_list(value)) return put_list('N', value.toListRef());
         put(int64_t('O'));
     }
 
@@ -97,12 +104,13 @@ private:
     }
 
     template <class List>
-    void put_list(const List& list) {
-        put(int64_t('L') | int64_t(list.size()) << 8);
+    void put_list(char kind, const List& list) {
+        put(int64_t(kind) | int64_t(list.size()) << 8);
         for (const auto& element : list) put(element);
     }
 
     std::vector<int64_t>& words_;
+    bool has_symbols_ = false;
 };
 
 // The same as JSON members, spelled by torch's own functions.
@@ -175,12 +183,12 @@ struct KnownInputs {
 class Inputs {
 public:
     KnownInputs find(const at::RecordFunction& function, uint32_t name, uint32_t wants, std::string& text) {
-        make_key(function, name, wants);
+        const bool has_symbols = make_key(function, name, wants);
         const uint64_t hash = hash_of_key();
         Line& line = lines_[hash % lines_.size()];
         Entry* known = find_in(line, hash);
         KnownInputs& found = known ? known->found : keep(line, hash).found;
-        if (!known && wants & wants_flops) count_flops(function, found);
+        if (!known && !has_symbols && wants & wants_flops) count_flops(function, found);
         if (wants & wants_shapes && (found.id == 0 || !is_known(found.id)))
             found.id = told(text_of(function), !known, text);
         return found;
@@ -212,10 +220,11 @@ private:
         return entry;
     }
 
-    void make_key(const at::RecordFunction& function, uint32_t name, uint32_t wants) {
+    bool make_key(const at::RecordFunction& function, uint32_t name, uint32_t wants) {
         InputKey key(key_);
         key.put(int64_t(name) << 8 | wants);
         for (const c10::IValue& value : function.inputs()) key.put(value);
+        return key.has_symbols();
     }
 
     uint64_t hash_of_key() const {
