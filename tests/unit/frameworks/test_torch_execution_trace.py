@@ -237,6 +237,30 @@ def test_a_ninth_observer_is_refused_and_a_place_is_free_again_later(tmp_path: P
     )
 
 
+@pytest.mark.parametrize("mode", ["real", "fake"])
+def test_ranges_of_integral_tensors_are_left_out_of_what_traces_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setenv("ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE", "1")
+    make_fx = torch.fx.experimental.proxy_tensor.make_fx
+
+    def operators() -> list[str]:
+        graph = make_fx(lambda x: x.sum() * 2, tracing_mode=mode)(torch.tensor([1, 2])).graph
+        return [str(node.target) for node in graph.nodes]
+
+    expected = operators()
+    observer = kg.ExecutionTraceObserver().register_callback(tmp_path / "trace.json")
+    observer.start()
+    assert operators() == expected
+    torch.vmap(lambda x: x[torch.tensor([0, 1])])(torch.tensor([[3, 4], [5, 6]]))
+    observer.stop()
+    observer.unregister_callback()
+    found = Graph(loaded(tmp_path / "trace.json"))
+    ranges = [attributes(node).get("tensor_range") for node in found.nodes]
+    assert all(isinstance(json.loads(text), dict) for text in ranges if text)
+    assert any(ranges)
+
+
 def test_a_range_that_is_open_at_the_end_is_a_node(tmp_path: Path) -> None:
     def run() -> None:
         kept.append(torch.profiler.record_function("open"))

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/record_function.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 
 #include <cstdint>
@@ -96,14 +97,25 @@ private:
         const int64_t index = tensors_++;
         if (!tensor.defined() || !at::isIntegralType(tensor.scalar_type(), false) || tensor.numel() == 0)
             return;
-        if (tensor.is_meta() || tensor.layout() != at::kStrided) return;
+        if (tensor.is_meta() || tensor.layout() != at::kStrided || others_would_see(tensor)) return;
         const at::RecordFunctionGuard nobody_looks(false);
         const auto [least, most] = at::aminmax(tensor);
+        const auto from = least.item<int64_t>(), to = most.item<int64_t>();
         ((text_ += text_.empty() ? "\"" : ",\"") += std::to_string(index)) += "\":[";
-        add_number(text_, least.item<int64_t>());
+        add_number(text_, from);
         text_ += ',';
-        add_number(text_, most.item<int64_t>());
+        add_number(text_, to);
         text_ += ']';
+    }
+
+    // Who traces a program by its operators would take ours for the program's, and one that only seems to
+    // hold numbers has none.
+    static bool others_would_see(const at::Tensor& tensor) {
+        using c10::DispatchKey;
+        constexpr c10::DispatchKeySet wrapped({DispatchKey::Python, DispatchKey::FuncTorchBatched,
+                                               DispatchKey::FuncTorchGradWrapper,
+                                               DispatchKey::Functionalize});
+        return tensor.key_set().has_any(wrapped) || c10::impl::TorchDispatchModeTLS::any_modes_set();
     }
 
     std::string text_;
