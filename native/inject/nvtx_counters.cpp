@@ -63,6 +63,18 @@ bool read(const char* data, size_t bytes, double& value) {
 
 bool read_number(uint64_t type, const char* data, size_t bytes, double& value) {
     switch (type) {
+        case NVTX_PAYLOAD_ENTRY_TYPE_INT8:
+            return read<int8_t>(data, bytes, value);
+        case NVTX_PAYLOAD_ENTRY_TYPE_UCHAR:
+        case NVTX_PAYLOAD_ENTRY_TYPE_UINT8:
+        case NVTX_PAYLOAD_ENTRY_TYPE_BYTE:
+            return read<uint8_t>(data, bytes, value);
+        case NVTX_PAYLOAD_ENTRY_TYPE_SHORT:
+        case NVTX_PAYLOAD_ENTRY_TYPE_INT16:
+            return read<int16_t>(data, bytes, value);
+        case NVTX_PAYLOAD_ENTRY_TYPE_USHORT:
+        case NVTX_PAYLOAD_ENTRY_TYPE_UINT16:
+            return read<uint16_t>(data, bytes, value);
         case NVTX_PAYLOAD_ENTRY_TYPE_INT:
         case NVTX_PAYLOAD_ENTRY_TYPE_INT32:
             return read<int32_t>(data, bytes, value);
@@ -112,8 +124,9 @@ void record(const Domain& domain, const std::string& name, uint64_t ticks, doubl
 void record_values(const Domain& domain, const Counter& counter, uint64_t ticks, const char* data,
                    size_t bytes) {
     double value;
-    if (read_number(counter.type, data, bytes, value)) return record(domain, counter.name, ticks, value);
     const Schema* group = schema_of(domain, counter.type);
+    const uint64_t type = group && group->is_alias() ? group->entries[0].type : counter.type;
+    if (read_number(type, data, bytes, value)) return record(domain, counter.name, ticks, value);
     if (!group) return;
     for (const SchemaEntry& entry : group->entries)
         if (entry.offset < bytes && read_number(entry.type, data + entry.offset, bytes - entry.offset, value))

@@ -82,6 +82,8 @@ def test_counters_give_a_value_at_a_time(trace: kg.Trace) -> None:
         ("whole", 3),
         ("whole", -4),
         ("real", 0.25),
+        ("small", -5),
+        ("short", 65535),
         ("batch", 10),
         ("batch", 20),
     ]

@@ -61,6 +61,8 @@ def with_counters() -> None:
     counters.get_counter("real", float).sample(0.25)
     group = counters.get_counter("group", numpy.dtype([("a", numpy.int32), ("b", numpy.float32)]))
     group.sample(numpy.array((1, 0.5), dtype=[("a", numpy.int32), ("b", numpy.float32)]))
+    counters.get_counter("small", numpy.int8).sample(numpy.int8(-5))
+    counters.get_counter("short", numpy.uint16).sample(numpy.uint16(65535))
     times = [counters.get_timestamp() for _ in range(2)]
     counters.get_counter("batch", int).batch_submit([10, 20], times)
 
