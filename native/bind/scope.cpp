@@ -152,7 +152,8 @@ PyObject* run_by_operators(PyObject*, PyObject* object) {
 
 PyMethodDef functions[] = {
     {"run_by_operators", run_by_operators, METH_O,
-     "run_by_operators(scope, /)\n--\n\nThe same scope. It lies in the operator that runs it, in whichever context."},
+     "run_by_operators(scope, /)\n--\n\nThe same scope. It lies in the operator that runs it, in whichever "
+     "context."},
     {"end_where_open", end_where_open, METH_O,
      "end_where_open(scope, /)\n--\n\nEnd a scope on whatever lane of this thread it is open."},
     {nullptr, nullptr, 0, nullptr},

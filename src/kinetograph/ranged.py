@@ -48,9 +48,12 @@ def payload_number(payload: Any) -> int | float:
 
 
 def _real(payload: Any) -> float:
-    if isinstance(payload, (str, bytes)) or not hasattr(payload, "__float__"):
-        raise ArgumentError(
-            f"payload: expected an int or a float, got {spelled(payload)} ({type(payload).__name__})",
-            hint="texts belong into the message",
-        )
-    return float(payload)
+    try:
+        if not isinstance(payload, (str, bytes)):
+            return float(payload)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(
+        f"payload: expected an int or a float, got {spelled(payload)} ({type(payload).__name__})",
+        hint="texts belong into the message",
+    )

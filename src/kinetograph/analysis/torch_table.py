@@ -139,7 +139,7 @@ class TorchTable:
 
     def text(self, row_limit: int, widths: Widths, header: str | None, top_level_only: bool) -> str:
         if not len(self._averages) and not self._averages.left_out.functions:
-            return ""
+            return "".join(f"{line}\n" for line in self._losses())  # which may be why
         rows = self._first(row_limit)
         columns = self.columns(widths)
         cells = [[column.cell(row) for column in columns] for row in rows]

@@ -38,7 +38,7 @@ _NOTEBOOK = (
 @click.option("-o", "--output", type=click.Path(dir_okay=False))
 @click.option("--calls/--no-calls", default=True)
 @click.option("--sort-by", "sort", type=click.Choice(SORT_KEYS), default="self")
-@click.option("--top", type=click.IntRange(min=1), default=20)
+@click.option("--top", "--limit", "top", type=click.IntRange(min=1), default=20)
 def _options(**_options: Any) -> None:
     """Only parsed, never called."""
 

@@ -23,7 +23,15 @@ __all__ = ["run"]
     help="Where to write the trace; its suffix is the format. {host} {rank} {pid} {time} are filled in.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something goes wrong.")
-@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="Rows of the summary.")
+@click.option(
+    "--top",
+    "--limit",
+    "top",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Rows of the summary.",
+)
 @click.option(
     "--ring",
     "ring_seconds",

@@ -24,6 +24,7 @@ _SHAPES, _FLOPS, _OVERLOADS, _MODULES = 1, 2, 4, 8
 
 _uses: list[OperatorUse] = []
 _failure: NotAvailable | None = None
+_failed_with: list[str | None] = []
 # One that a signal handler of the same thread may take again; held across a fork, so a child can take it.
 observer_lock = threading.RLock()
 _library: ctypes.CDLL | None = None
@@ -130,14 +131,15 @@ def _loaded(path: Path) -> ctypes.CDLL:
 
 
 def _built_once(torch: Any) -> Path:
-    """What could not be built is not tried again by this process, nor by its children."""
+    """What could not be built is tried again by this process, and its children, if something has changed."""
     global _failure
-    if _failure is not None:
+    found = [os.environ.get(name) for name in ("CXX", "PATH", "XDG_CACHE_HOME", "HOME")]
+    if _failure is not None and found == _failed_with and not is_built(torch):
         raise _failure.with_traceback(None)
     try:
         return built_library(torch)
     except NotAvailable as error:
-        _failure = error
+        _failure, _failed_with[:] = error, found
         raise
 
 
