@@ -124,6 +124,12 @@ def test_nothing_recorded_is_no_table() -> None:
     assert str(trace_of(("a", 0, 5)).key_averages()).startswith("-")
 
 
+def test_why_nothing_was_recorded_is_told_without_a_table() -> None:
+    trace = Trace()
+    trace.add_note("torch", "operators of torch are not recorded")
+    assert trace.key_averages().table() == "note (torch): operators of torch are not recorded\n"
+
+
 @pytest.mark.parametrize("width", [200, 100, 60, 30])
 def test_in_a_terminal_it_fits_the_width(width: int) -> None:
     trace = gpu_trace()

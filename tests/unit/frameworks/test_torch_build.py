@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import kinetograph as kg
-from kinetograph.frameworks.torch import build
+from kinetograph.frameworks.torch import build, operators
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
@@ -162,6 +162,25 @@ def test_without_a_compiler_it_says_what_was_tried(cache: Path, monkeypatch: pyt
     monkeypatch.setenv("CXX", "no-such-compiler -O1")
     with pytest.raises(kg.NotAvailable, match="tried no-such-compiler"):
         build.built_library(torch)
+
+
+def test_what_could_not_be_built_is_tried_again_when_something_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+
+    def fails(_torch: Any) -> Path:
+        tried.append(os.environ["CXX"])
+        raise kg.NotAvailable("no compiler")
+
+    for name, value in {"built_library": fails, "_failure": None, "_failed_with": []}.items():
+        monkeypatch.setattr(operators, name, value)
+    monkeypatch.setattr(operators, "is_built", lambda _torch: False)
+    for compiler in ("one", "one", "another"):
+        monkeypatch.setenv("CXX", compiler)
+        with pytest.raises(kg.NotAvailable, match="no compiler"):
+            operators._built_once(torch)
+    assert tried == ["one", "another"]
 
 
 def test_a_compiler_that_cannot_be_read_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,7 @@ def test_colors_have_names_and_numbers(color: Any, number: int) -> None:
         ({"category": -1}, UsageError, "category: expected 0 to"),
         ({"category": 1.5}, ArgumentError, "category: expected a whole number"),
         ({"payload": "7"}, ArgumentError, "payload: expected an int or a float, got '7'"),
+        ({"payload": numpy.arange(3)}, ArgumentError, r"payload: expected an int or a float, got array"),
         ({"payload": 1 << 64}, UsageError, "payload: expected a number of 64 bits"),
     ],
 )
