@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kinetograph.run.directory import VARIABLE, RunDirectory
 
-__all__ = ["Member", "executing", "members"]
+__all__ = ["Member", "members"]
 
 _PYTHON = re.compile(r"python|pypy")
 
@@ -24,32 +24,35 @@ class Member(NamedTuple):
     age_seconds: float
     is_busy: bool
     """Runs or would, as a process does that starts; one that waits for something has started."""
+    has_variables: bool = True
+    """False where whose it is cannot be seen, or not yet."""
 
     @property
     def is_python(self) -> bool:
         return _PYTHON.search(self.name) is not None
 
 
-def members(directory: RunDirectory) -> Iterator[Member]:
-    """Those that can be seen; a zombie, and a process of another user, cannot."""
+def members(directory: RunDirectory, *, or_starting: bool = False) -> Iterator[Member]:
+    """Those that can be seen; a zombie, and a process of another user, cannot.
+
+    `or_starting`: also those without variables, for what is being executed just now shows none yet.
+    """
     begin = os.fsencode(f"{VARIABLE}={directory.path}")
-    # Also that of a run inside this run, whose directory lies in ours.
-    return _with(lambda variables: any(each == begin or each.startswith(begin + b"/") for each in variables))
-
-
-def executing() -> Iterator[Member]:
-    """Those without variables: among them what is being executed just now, whose cannot be seen yet."""
-    return _with(lambda variables: variables == [b""])
-
-
-def _with(wanted: Callable[[list[bytes]], bool]) -> Iterator[Member]:
     for name in os.listdir("/proc"):
         if name.isdigit() and int(name) != os.getpid():
             try:
-                if wanted(_variables(name)):
+                variables = _variables(name)
+                if any(_belongs(variable, begin) for variable in variables):
                     yield _described(name)
+                elif or_starting and variables == [b""]:
+                    yield _described(name)._replace(has_variables=False)
             except (OSError, ValueError):
                 continue  # it has ended, is not ours to look at, or runs nothing: a thread of the kernel
+
+
+def _belongs(variable: bytes, begin: bytes) -> bool:
+    """Also to a run inside this run, whose directory lies in ours."""
+    return variable == begin or variable.startswith(begin + b"/")
 
 
 def _variables(pid: str) -> list[bytes]:

@@ -6,7 +6,7 @@ import time
 
 from kinetograph.run.collect import SessionFile, Tell
 from kinetograph.run.directory import RunDirectory
-from kinetograph.run.processes import Member, executing, members
+from kinetograph.run.processes import Member, members
 from kinetograph.trace.words import counted
 
 __all__ = ["silent_processes", "starting_processes", "wait_until_ended"]
@@ -34,20 +34,18 @@ def wait_until_ended(directory: RunDirectory, seconds: float, tell: Tell) -> Non
 def starting_processes(directory: RunDirectory, recording: set[int]) -> list[Member]:
     """Those that do not record yet and may soon; `recording` are the pids of those that do."""
     known = recording | set(directory.reasons())
-    found = [process for process in members(directory) if process.pid not in known and _is_starting(process)]
     # A program goes on as soon as its child is being executed, and may end before that shows whose it is.
-    return found + [process for process in executing() if _may_be_starting(process)]
+    found = members(directory, or_starting=True)
+    return [process for process in found if process.pid not in known and _is_starting(process)]
 
 
 def _is_starting(process: Member) -> bool:
+    if not process.has_variables:
+        return process.is_busy and process.age_seconds < _PYTHON_STARTS_SECONDS
     if not process.is_python:
         return process.age_seconds < _OTHERS_START_SECONDS
     # On a machine with much to do it may take longer.
     return process.age_seconds < _PYTHON_STARTS_SECONDS or process.is_busy
-
-
-def _may_be_starting(process: Member) -> bool:
-    return process.is_busy and process.age_seconds < _PYTHON_STARTS_SECONDS
 
 
 def silent_processes(directory: RunDirectory, recorded: set[int]) -> list[Member]:

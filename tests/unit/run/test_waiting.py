@@ -89,12 +89,12 @@ def program_that_waits(environment: dict[str, str]) -> Iterator[int]:
 def test_what_is_young_or_busy_may_still_be_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, member: Member, expected: bool
 ) -> None:
-    monkeypatch.setattr(waiting, "members", lambda _run: [member])
+    monkeypatch.setattr(waiting, "members", lambda _run, **_options: [member])
     assert bool(starting_processes(RunDirectory(str(tmp_path)), set())) == expected
 
 
 def test_the_wait_is_over_when_its_time_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(waiting, "members", lambda _run: [Member(7, "python", 0.0, is_busy=True)])
+    monkeypatch.setattr(waiting, "members", lambda _run, **_options: [Member(7, "python", 0.0, is_busy=True)])
     wait_until_ended(RunDirectory(str(tmp_path)), 0.05, told.append)
     assert set(told) == {"waiting for 1 process still running (7); Ctrl-C to go on"}
