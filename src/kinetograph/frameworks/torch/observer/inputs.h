@@ -58,8 +58,10 @@ public:
 
     void put(const at::Tensor& tensor) {
         if (!tells_sizes(tensor)) {
-            has_symbols_ |= tensor.defined() && tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
-            return put(int64_t('U'));
+            const bool is_symbolic =
+                tensor.defined() && tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+            has_symbols_ |= is_symbolic;
+            return put(int64_t(is_symbolic ? 'Y' : 'U'));
         }
         const auto sizes = tensor.sizes();
         const bool is_strided = tensor.layout() == at::kStrided;
