@@ -9,9 +9,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from kinetograph import _native
+from kinetograph.errors import KinetographError
 from kinetograph.fork_locks import hold_across_forks
 from kinetograph.session import observer
 from kinetograph.trace.words import counted
@@ -33,6 +35,7 @@ class ScopeTimes:
     def __init__(self) -> None:
         self._before = _native.scope_times()
         _native.start_scope_timer()
+        self._has_timer = True
         _uses.add(self)
         _observe()
 
@@ -41,11 +44,11 @@ class ScopeTimes:
         _native.flush_timed_scopes()
 
     def release(self) -> None:
-        is_first = self in _uses
         _uses.discard(self)
         _observe()
-        if is_first:
+        if self._has_timer:
             _native.stop_scope_timer()
+            self._has_timer = False
 
     def notes(self) -> Iterator[str]:
         timed, captured, elsewhere, lost, error_ns = _native.scope_times()
@@ -72,7 +75,8 @@ def _observe() -> None:
         if _uses and not _callback:
             _callback = observer.add_global_callback(_begin, _end)
         elif not _uses and _callback:
-            observer.remove_callback(_callback)
+            with suppress(KinetographError):  # it is gone: an interrupt came behind that
+                observer.remove_callback(_callback)
             _callback = 0
 
 

@@ -71,9 +71,10 @@ def disable_profiler() -> ProfilerResult:
     result = ProfilerResult(session.finish())
     if outer is not None:
         result.trace.add_note("nested", _still_runs(outer))
-    session.let_go()
     with _lock:
-        _still_running()
+        _running[:] = [each for each in _still_running() if each is not session]
+    if not session.let_go():
+        raise StateError("another call of disable_profiler() was first", hint="one call ends one session")
     return result
 
 

@@ -208,11 +208,13 @@ def remove_callback(handle: int) -> None:
             raise KinetographError(
                 f"there is no callback {handle!r}", hint="pass what add_global_callback returned, once"
             )
-        _alive.discard(handle)
-        if not _alive:
-            _owed_elsewhere.clear()
         _global_callbacks = tuple(each for each in _global_callbacks if each.handle != handle)
         _thread.callbacks = tuple(each for each in _thread.callbacks if each.handle != handle)
+        _alive.discard(
+            handle
+        )  # behind these, or an interrupt would leave what nobody could take off any more
+        if not _alive:
+            _owed_elsewhere.clear()
         _native.set_observing(is_observing())
 
 

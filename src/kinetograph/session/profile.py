@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -145,6 +146,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                     "this profile has been started already", hint="stop() it first, or make another"
                 )
             self._is_busy = self._is_started = self._was_started = True
+            self._stop_asked = False
             try:
                 self._begin()
             finally:
@@ -172,13 +174,15 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
                 if self._is_started:
                     self._end_step()
                     self._end_last_cycle()
-                trace_is_ready = self._take_owed()
+                trace_is_ready = self._is_owed()
+                if trace_is_ready:
+                    self._owed = None
                 self._stop_asked = False
             finally:
                 self._is_busy = False
         # Without the lock: it may wait for a thread that is about to call `step`.
         if trace_is_ready:
-            self._trace_ready()
+            self._call_handler()
 
     def step(self) -> None:
         """Say that the next step begins. After `stop` nothing happens, and before `start` a warning tells.
@@ -219,30 +223,34 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
 
     def _go_on(self) -> str | None:
         """To the next step; what is to be complained of."""
-        if self._take_owed():
+        if self._is_owed():
             self._trace_ready()
-        if self._stop_asked or not self._is_started:
+        if not self._goes_on():
             return None
         self._end_step()
         before, cycle = self.current_action, self._running_cycle()
         asked = self._next_asked()
         action = self._possible(before, self._asked, asked)
-        text = self._complaint(before, action)
+        text, deeds = self._complaint(before, action), transition(before, action)
         try:
             self.step_num, self._asked, self.current_action = self.step_num + 1, asked, action
-            self._perform(transition(before, action))
+            self._perform(deeds)
         except BaseException:
-            if cycle is self._running_cycle():  # or back to what that does
-                has_begun = before is ProfilerAction.WARMUP and cycle is not None and cycle.has_started
-                self.current_action = ProfilerAction.RECORD if has_begun else before
+            if cycle is not None and cycle is self._running_cycle():
+                self.current_action = _where_it_is(cycle, before, action, deeds)
             if text is not None:
                 with suppress(Warning):
                     warn_program(text)
             raise
-        if self._is_started:
-            KinetoStepTracker.increment_step(self._requester)
-            self._begin_step()
+        finally:
+            if self._goes_on():
+                KinetoStepTracker.increment_step(self._requester)
+                self._begin_step()
         return text
+
+    def _goes_on(self) -> bool:
+        """Nobody has stopped it meanwhile, and this is no child that was forked meanwhile."""
+        return self._is_started and not self._stop_asked and self._process == os.getpid()
 
     def _next_asked(self) -> ProfilerAction:
         try:
@@ -306,10 +314,10 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
             elif deed == "ready":
                 # Whatever the handler does, what comes behind it is done, unless it has stopped us.
                 try:
-                    if self._take_owed():
+                    if self._is_owed():
                         self._trace_ready()
                 finally:
-                    if self._is_started and not self._stop_asked:
+                    if self._goes_on():
                         self._perform(deeds[number + 1 :])
                 return
 
@@ -318,23 +326,21 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         if cycle is not None and cycle.has_started:
             self._owed = cycle
 
-    def _take_owed(self) -> bool:
-        """Whether a cycle has ended whose handler is to be called, now."""
-        if self._owed is None or self._owed.is_running:
-            return False
-        self._owed = None
-        return True
+    def _is_owed(self) -> bool:
+        """Whether a cycle has ended whose handler is to be called."""
+        return self._owed is not None and not self._owed.is_running
 
     def _trace_ready(self) -> None:
-        self._owed = None
-        if self.on_trace_ready is None:
-            return
-        # The handler may stop us, and so may that of a signal meanwhile.
-        was_busy, self._is_busy = self._is_busy, False
+        """From a step, which the handler may end by `stop`, and so may that of a signal meanwhile."""
+        self._owed, self._is_busy = None, False
         try:
-            call_program(self.on_trace_ready, self)
+            self._call_handler()
         finally:
-            self._is_busy = was_busy
+            self._is_busy = True
+
+    def _call_handler(self) -> None:
+        if self.on_trace_ready is not None:
+            call_program(self.on_trace_ready, self)
 
     def _stop_at_last(self) -> None:
         """Behind a stop that failed at the end of a block, where nobody else will make it again."""
@@ -380,3 +386,14 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     @property
     def _requester(self) -> str:
         return f"ProfilerStep@{id(self):x}"
+
+
+def _where_it_is(
+    cycle: Cycle, before: ProfilerAction, action: ProfilerAction, deeds: tuple[str, ...]
+) -> ProfilerAction:
+    """An interrupt came between two actions, and the cycle has not ended."""
+    if before is ProfilerAction.WARMUP and not cycle.has_started:
+        return before
+    if "stop" in deeds:
+        return ProfilerAction.RECORD if before is ProfilerAction.WARMUP else before
+    return action

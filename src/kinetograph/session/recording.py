@@ -81,7 +81,6 @@ class Session:
         self._left: list[Callable[[], object]] | None = None
         self._has_joined = False
         self._is_over = False
-        self._callback_errors = observer.ErrorLog()
         self._distributed = _distributed_info()
         self._annotations_before = _native.own_annotations()
         self.exit_path = exit_path
@@ -96,6 +95,7 @@ class Session:
         """Wall time; what was recorded before is no part of the trace."""
         self.categories = ALL
         """A bit for each that the trace may hold, of those that belong to the activities."""
+        self._callback_errors = observer.ErrorLog()
 
     @classmethod
     def start(
@@ -228,7 +228,8 @@ class Session:
     def stop(self) -> Trace:
         """End the window and build its trace. The second call is an error, unless one was interrupted."""
         trace = self.finish()
-        self.let_go()
+        if not self.let_go():
+            self._require_running()
         return trace
 
     def finish(self) -> Trace:
@@ -236,14 +237,16 @@ class Session:
         self._require_own_process()
         with self._stopping:
             trace = self._finished_trace()
-        self._enrich(trace)
+            self._enrich(trace)
         return trace
 
-    def let_go(self) -> None:
-        """Its trace is where it belongs."""
-        self._is_over = True
-        self._built, self._trace = [], None
+    def let_go(self) -> bool:
+        """Its trace is where it belongs; False where it had been let go of before."""
+        with self._stopping:
+            is_first, self._is_over = not self._is_over, True
+            self._built, self._trace = [], None
         exits.forget(self)
+        return is_first
 
     def _finished_trace(self) -> Trace:
         if self._is_over or not self._built:
@@ -357,10 +360,10 @@ class Session:
     def _do_what_is_left(self) -> None:
         """Let go of the collectors, and tell the trace; again behind an interrupt, of what was not done."""
         while self._left:
-            part = self._left[0]
-            part()
-            if self._left and self._left[0] is part:  # no stop of a signal handler came between
-                del self._left[0]
+            for part in self._left[:1]:  # a stop of a signal handler may come between, and do all of them
+                part()
+                if part in self._left:
+                    self._left.remove(part)
 
     def _parts(self) -> Iterator[Callable[[], object]]:
         """What lets go of each. To call one twice does nothing more."""
