@@ -122,7 +122,8 @@ def test_calls_of_c_functions_lie_in_them() -> None:
     parts = [name for name in shown(trace) if name.rpartition("/")[2] in ("Part_0", "Wheel_0", "Wheel_1")]
     assert parts == ["Part_0", "Part_0/Wheel_0", "Part_0/Wheel_1"]
     lengths = [event.module_hierarchy for event in trace.events if event.name == "<built-in function len>"]
-    assert lengths == [["Part_0", "Wheel_0"], ["Part_0", "Wheel_1"]]
+    # Others may call it meanwhile: libraries that listen to the garbage collector, say.
+    assert [found for found in lengths if found] == [["Part_0", "Wheel_0"], ["Part_0", "Wheel_1"]]
     assert lost(trace) == []
 
 
