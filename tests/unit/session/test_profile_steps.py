@@ -307,15 +307,19 @@ def test_an_exception_in_on_trace_ready_reaches_the_program_once() -> None:
     assert calls == [2]
 
 
-def test_a_program_that_survives_its_handler_gets_the_next_cycle() -> None:
-    traces = Traces()
-
+def failing_once(traces: Traces) -> Callable[[kg.profile], None]:
     def ready(prof: kg.profile) -> None:
         traces(prof)
         if len(traces.steps) == 1:
             raise ValueError("once")
 
-    with kg.profile(schedule=kg.schedule(**EVERY_STEP), on_trace_ready=ready) as prof:
+    return ready
+
+
+def test_a_program_that_survives_its_handler_gets_the_next_cycle() -> None:
+    traces = Traces()
+
+    with kg.profile(schedule=kg.schedule(**EVERY_STEP), on_trace_ready=failing_once(traces)) as prof:
         prof.step()
         with pytest.raises(ValueError, match="once"):
             prof.step()
@@ -330,13 +334,8 @@ def test_a_program_that_survives_its_handler_gets_the_next_cycle() -> None:
 def test_a_handler_that_fails_costs_no_cycle_that_follows_at_once() -> None:
     traces = Traces()
 
-    def ready(prof: kg.profile) -> None:
-        traces(prof)
-        if len(traces.steps) == 1:
-            raise ValueError("once")
-
     schedule = kg.schedule(wait=0, warmup=0, active=1)
-    with kg.profile(schedule=schedule, on_trace_ready=ready) as prof:
+    with kg.profile(schedule=schedule, on_trace_ready=failing_once(traces)) as prof:
         kg.mark("first")
         with pytest.raises(ValueError, match="once"):
             prof.step()
