@@ -80,6 +80,7 @@ class Session:
         self._trace: Trace | None = None
         self._left: list[Callable[[], object]] | None = None
         self._has_joined = False
+        self._untold: list[tuple[str, str]] | None = None
         self._is_over = False
         self._distributed = _distributed_info()
         self._annotations_before = _native.own_annotations()
@@ -442,10 +443,11 @@ class Session:
         distributed = _distributed_info() or self._distributed
         if distributed is not None:
             trace.metadata["distributedInfo"] = distributed
-        told = {(note.kind, note.text) for note in trace.notes}  # before an interrupt
-        for kind, sentence in self._notes():
-            if (kind, sentence) not in told:
-                trace.add_note(kind, sentence)
+        if self._untold is None:
+            self._untold = list(self._notes())
+        while self._untold:
+            trace.add_note(*self._untold[0])
+            del self._untold[0]
 
     def leave_notes(self) -> None:
         """At the end of a process in which nobody stops the session: what a stop would tell, in its file."""
