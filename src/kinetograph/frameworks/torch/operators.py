@@ -71,7 +71,7 @@ class OperatorUse:
             _library.kinetograph_torch_settle()
 
     def release(self) -> None:
-        """Does nothing where it was not started, or in a forked child."""
+        """Changes nothing where it was not started, or in a forked child."""
         with observer_lock:
             if self in _uses:
                 _uses.remove(self)
