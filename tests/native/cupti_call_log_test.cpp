@@ -33,6 +33,7 @@ struct Logging {
         log.hand_over();
         std::vector<LoggedCall> calls;
         while (std::unique_ptr<CallLog::Chunk> chunk = log.take()) {
+            whose = chunk->tid;
             calls.insert(calls.end(), chunk->calls.begin(), chunk->calls.begin() + ptrdiff_t(chunk->count));
             log.give_back(std::move(chunk));
         }
@@ -44,6 +45,7 @@ struct Logging {
     }
 
     CallLog& log = the_log();
+    int32_t whose = 0;  // what was taken last
 };
 
 }  // namespace
@@ -54,8 +56,8 @@ TEST(a_call_has_its_thread_its_times_and_its_number) {
     const std::vector<LoggedCall> calls = logging.taken();
     CHECK(calls.size() == 1);
     CHECK(calls[0].callback == launch && calls[0].correlation == 7 && !calls[0].is_driver);
-    CHECK(calls[0].tid == gettid());
     CHECK(calls[0].start != 0 && calls[0].start <= calls[0].end);
+    CHECK(logging.whose == gettid());
     CHECK(logging.taken().empty());
 }
 
@@ -93,6 +95,29 @@ TEST(a_call_within_another_is_a_call_of_its_own) {
     CHECK(calls.size() == 2);
     CHECK(calls[0].correlation == 2 && calls[1].correlation == 1);
     CHECK(calls[1].start <= calls[0].start && calls[0].end <= calls[1].end);
+}
+
+TEST(ids_that_a_thread_has_pushed_stand_behind_each_call_in_the_same_chunk) {
+    Logging logging;
+    logging.log.push(ExternalId::users, 5);
+    logging.call(1);
+    logging.log.push(ExternalId::operators, 6);
+    for (uint32_t number = 2; number <= CallLog::calls_per_chunk; ++number) logging.call(number);
+    logging.log.pop(ExternalId::operators);
+    logging.log.pop(ExternalId::users);
+    uint32_t number = 0;
+    logging.log.hand_over();
+    while (std::unique_ptr<CallLog::Chunk> chunk = logging.log.take()) {
+        for (size_t i = 0; i < chunk->count; i += chunk->calls[i].entries()) {
+            const LoggedCall* call = &chunk->calls[i];
+            CHECK(call->correlation == ++number && i + call->entries() <= chunk->count);
+            CHECK(call->entries() == (number == 1 ? 2 : 3));
+            CHECK(call[call->entries() - 1].start == 5);
+            if (number > 1) CHECK(call[1].start == 6);
+        }
+        logging.log.give_back(std::move(chunk));
+    }
+    CHECK(number == CallLog::calls_per_chunk);
 }
 
 TEST(ends_without_a_begin_and_begins_without_an_end_harm_nobody) {

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -26,6 +28,34 @@ struct CallLog::OpenCall {
     uint64_t start = 0;
 };
 
+// A thread's chunk, which it takes out to write to, and anybody takes away. A lock would have the thread wait
+// at each call until what it wrote has reached memory that another processor had.
+class CallLog::Place {
+public:
+    ~Place() { take_away(); }
+
+    // By the thread, which puts it back at once; nullptr where it has none.
+    std::unique_ptr<Chunk> take_out() {
+        return std::unique_ptr<Chunk>(chunk_.exchange(out, std::memory_order_acquire));
+    }
+
+    void put_back(std::unique_ptr<Chunk> chunk) { chunk_.store(chunk.release(), std::memory_order_release); }
+
+    // By anybody.
+    std::unique_ptr<Chunk> take_away() {
+        Chunk* chunk = chunk_.load(std::memory_order_relaxed);
+        while (chunk == out || !chunk_.compare_exchange_weak(chunk, nullptr, std::memory_order_acquire)) {
+            std::this_thread::yield();
+            chunk = chunk_.load(std::memory_order_relaxed);
+        }
+        return std::unique_ptr<Chunk>(chunk);
+    }
+
+private:
+    static inline Chunk* const out = reinterpret_cast<Chunk*>(alignof(Chunk));
+    std::atomic<Chunk*> chunk_{nullptr};
+};
+
 struct CallLog::Thread {
     const int32_t tid = int32_t(gettid());
     // Of this thread only.
@@ -33,9 +63,7 @@ struct CallLog::Thread {
     size_t depth = 0;
     uint32_t life = 0;  // of the log, in which they were opened
     std::array<std::vector<uint64_t>, external_ids> ids;
-    // Shared with who hands over.
-    std::mutex mutex;
-    std::unique_ptr<Chunk> chunk;
+    Place chunk;
 };
 
 // Without a destructor: those of the program's own thread_locals may run behind ours, and call CUDA.
@@ -122,7 +150,7 @@ void CallLog::end(bool is_driver, uint32_t callback, uint32_t correlation) noexc
         Thread* thread = this_thread();
         if (!thread || thread->life != life) return;
         const OpenCall* open = close(*thread, {is_driver, callback, correlation});
-        if (open) add(*thread, {open->start, now, callback, correlation, thread->tid, is_driver, {}, {}});
+        if (open) add(*thread, {open->start, now, correlation, uint16_t(callback), is_driver, 0});
     } catch (...) {
         drop();
     }
@@ -141,15 +169,24 @@ const CallLog::OpenCall* CallLog::close(Thread& thread, const OpenCall& call) {
     return nullptr;
 }
 
-void CallLog::add(Thread& thread, LoggedCall call) {
-    for (size_t whose = 0; whose < external_ids; ++whose) {
-        call.has_id[whose] = !thread.ids[whose].empty();
-        if (call.has_id[whose]) call.ids[whose] = thread.ids[whose].back();
-    }
-    std::lock_guard lock(thread.mutex);
-    if (!thread.chunk && !(thread.chunk = empty_chunk())) return drop();
-    thread.chunk->calls[thread.chunk->count++] = call;
-    if (thread.chunk->count == calls_per_chunk) queue(std::move(thread.chunk));
+// Nothing may throw while the chunk is out: others wait for it.
+void CallLog::add(Thread& thread, LoggedCall call) noexcept {
+    for (size_t whose = 0; whose < external_ids; ++whose)
+        if (!thread.ids[whose].empty()) call.has_ids |= uint8_t(1U << whose);
+    std::unique_ptr<Chunk> chunk = thread.chunk.take_out();
+    if (chunk && chunk->count + call.entries() > calls_per_chunk) queue(std::move(chunk));
+    if (!chunk) chunk = empty_chunk(thread.tid);
+    if (chunk)
+        write(*chunk, thread, call);
+    else
+        drop();
+    thread.chunk.put_back(std::move(chunk));
+}
+
+void CallLog::write(Chunk& chunk, const Thread& thread, const LoggedCall& call) {
+    chunk.calls[chunk.count++] = call;
+    for (size_t whose = 0; whose < external_ids; ++whose)
+        if (call.has_id(whose)) chunk.calls[chunk.count++].start = thread.ids[whose].back();
 }
 
 void CallLog::push(ExternalId whose, uint64_t id) {
@@ -162,23 +199,27 @@ void CallLog::pop(ExternalId whose) {
 }
 
 void CallLog::hand_over() {
-    std::lock_guard lock(threads_mutex_);
-    for (const auto& thread : threads_) {
-        std::lock_guard of_thread(thread->mutex);
-        if (thread->chunk) queue(std::move(thread->chunk));
+    {
+        std::lock_guard lock(threads_mutex_);
+        for (const auto& thread : threads_)
+            if (auto chunk = thread->chunk.take_away()) queue(std::move(chunk));
     }
+    buffers_.wake();
 }
 
 void CallLog::leave(const std::shared_ptr<Thread>& thread) {
-    {
-        std::lock_guard lock(thread->mutex);
-        if (thread->chunk) queue(std::move(thread->chunk));
-    }
+    if (auto chunk = thread->chunk.take_away()) queue(std::move(chunk));
     std::lock_guard lock(threads_mutex_);
     std::erase(threads_, thread);
 }
 
-std::unique_ptr<CallLog::Chunk> CallLog::empty_chunk() {
+std::unique_ptr<CallLog::Chunk> CallLog::empty_chunk(int32_t tid) noexcept {
+    std::unique_ptr<Chunk> chunk = any_chunk();
+    if (chunk) chunk->tid = tid;
+    return chunk;
+}
+
+std::unique_ptr<CallLog::Chunk> CallLog::any_chunk() noexcept {
     std::lock_guard lock(chunks_mutex_);
     if (!empty_.empty()) {
         std::unique_ptr<Chunk> chunk = std::move(empty_.back());
@@ -190,8 +231,8 @@ std::unique_ptr<CallLog::Chunk> CallLog::empty_chunk() {
         buffers_.wake();
     }
     if (chunks_ >= allowed_) return nullptr;
-    auto chunk = std::make_unique<Chunk>();
-    ++chunks_;
+    std::unique_ptr<Chunk> chunk(new (std::nothrow) Chunk);
+    if (chunk) ++chunks_;
     return chunk;
 }
 
@@ -214,13 +255,15 @@ void CallLog::free_down_to(size_t count) {
     }
 }
 
-void CallLog::queue(std::unique_ptr<Chunk> chunk) {
+// To wake another thread may cost the program's some microseconds. One that is not woken looks every second.
+void CallLog::queue(std::unique_ptr<Chunk> chunk) noexcept {
+    bool is_much = false;
     {
         std::lock_guard lock(chunks_mutex_);
         filled_.push_back(std::move(chunk));
-        ++queued_;
+        is_much = ++queued_ % chunks_per_wake == 0;
     }
-    buffers_.wake();
+    if (is_much) buffers_.wake();
 }
 
 std::unique_ptr<CallLog::Chunk> CallLog::take() {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -20,22 +21,27 @@ namespace kinetograph::collect::cupti {
 
 inline constexpr size_t external_ids = 2;  // as many as ExternalId has
 
+// Small, for the program's thread writes it, and another one reads it: each of its cache lines moves.
 struct LoggedCall {
     uint64_t start, end;  // ticks
-    uint32_t callback;
     uint32_t correlation;
-    int32_t tid;
+    uint16_t callback;
     bool is_driver;
-    std::array<bool, external_ids> has_id;
-    std::array<uint64_t, external_ids> ids;
+    uint8_t has_ids;  // a bit for each ExternalId; behind it stands an entry for each, with the id as `start`
+
+    bool has_id(size_t whose) const { return has_ids >> whose & 1; }
+    size_t entries() const { return size_t(1 + std::popcount(has_ids)); }
 };
+static_assert(sizeof(LoggedCall) == 24);
 
 class CallLog {
 public:
     static constexpr size_t calls_per_chunk = 1000;
-    static constexpr size_t most_chunks = 1000;  // some 50 MiB
+    static constexpr size_t most_chunks = 2000;  // some 46 MiB
 
+    // Of one thread.
     struct Chunk {
+        int32_t tid = 0;
         size_t count = 0;
         std::array<LoggedCall, calls_per_chunk> calls;
     };
@@ -61,7 +67,7 @@ public:
     void push(ExternalId whose, uint64_t id);
     void pop(ExternalId whose);
 
-    // What all threads have logged by now can be taken.
+    // What all threads have logged by now can be taken; the decoder is woken.
     void hand_over();
     // Whether chunks run short, since the last time this was asked: threads that rest may hold most of them.
     bool take_shortage() { return is_short_.exchange(false, std::memory_order_relaxed); }
@@ -74,9 +80,10 @@ public:
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
 
 private:
-    static constexpr size_t fewest_chunks = 100, kept_chunks = 20;
+    static constexpr size_t fewest_chunks = 100, kept_chunks = 20, chunks_per_wake = 8;
 
     struct OpenCall;
+    class Place;
     struct Thread;
     struct Known;
     struct ThisThread;
@@ -85,11 +92,13 @@ private:
     Thread* enter(Known& known);
     void open(Thread& thread, uint32_t life, OpenCall call);
     static const OpenCall* close(Thread& thread, const OpenCall& call);
-    void add(Thread& thread, LoggedCall call);
+    void add(Thread& thread, LoggedCall call) noexcept;
+    static void write(Chunk& chunk, const Thread& thread, const LoggedCall& call);
     void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
-    std::unique_ptr<Chunk> empty_chunk();
+    std::unique_ptr<Chunk> empty_chunk(int32_t tid) noexcept;
+    std::unique_ptr<Chunk> any_chunk() noexcept;
     void free_down_to(size_t count);
-    void queue(std::unique_ptr<Chunk> chunk);
+    void queue(std::unique_ptr<Chunk> chunk) noexcept;
     void leave(const std::shared_ptr<Thread>& thread);
 
     Buffers& buffers_;
@@ -97,7 +106,7 @@ private:
     std::atomic<uint32_t> life_{0};  // odd: on
     std::atomic<uint64_t> dropped_{0};
     std::atomic<bool> is_short_{false};
-    // Taken in this order: that of the threads, that of one of them, that of the chunks.
+    // Taken in this order: that of the threads, that of the chunks.
     std::mutex threads_mutex_;
     std::vector<std::shared_ptr<Thread>> threads_;
     std::mutex chunks_mutex_;

@@ -50,15 +50,13 @@ PlaceKey place_key(uint32_t device, uint32_t context, uint32_t stream, uint32_t 
 // Empty where the thread had pushed none. Not "External id": under that key files number events of their own.
 std::string members_with_ids(const LoggedCall& call) {
     static constexpr std::string_view keys[external_ids] = {"External correlation id", "User correlation id"};
+    if (call.has_ids == 0) return {};
     base::JsonMembers members;
-    members.add("cbid", call.callback);
-    bool has_any = false;
-    for (size_t whose = 0; whose < external_ids; ++whose) {
-        if (!call.has_id[whose]) continue;
-        members.add(keys[whose], call.ids[whose]);
-        has_any = true;
-    }
-    return has_any ? members.text() : std::string();
+    members.add("cbid", uint32_t(call.callback));
+    const LoggedCall* next = &call + 1;
+    for (size_t whose = 0; whose < external_ids; ++whose)
+        if (call.has_id(whose)) members.add(keys[whose], (next++)->start);
+    return members.text();
 }
 
 uint32_t flags_of(uint32_t graph) {
@@ -87,9 +85,10 @@ bool RecordDecoder::decode(ThreadBuffer& thread, const Buffers::Filled& filled) 
 void RecordDecoder::decode(ThreadBuffer& thread, const CallLog::Chunk& chunk) {
     shapes_.forget_if_gone();
     clock_.anchor();
-    for (size_t i = 0; i < chunk.count; ++i)
-        record::tell_or_count(&thread, [&] { add_call(thread, chunk.calls[i]); });
-    records_.fetch_add(chunk.count, std::memory_order_relaxed);
+    uint64_t count = 0;
+    for (size_t i = 0; i < chunk.count; i += chunk.calls[i].entries(), ++count)
+        record::tell_or_count(&thread, [&] { add_call(thread, chunk.tid, chunk.calls[i]); });
+    records_.fetch_add(count, std::memory_order_relaxed);
 }
 
 void RecordDecoder::decode_record(ThreadBuffer& thread, const uint8_t* record, size_t bytes) {
@@ -219,13 +218,13 @@ void RecordDecoder::see_driver_call(const CUpti_ActivityAPI& call) {
         synchronizations_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void RecordDecoder::add_call(ThreadBuffer& thread, const LoggedCall& call) {
+void RecordDecoder::add_call(ThreadBuffer& thread, int32_t tid, const LoggedCall& call) {
     if (!(call.is_driver ? wanted_.wants_driver(call.callback) : wanted_.wants_runtime(call.callback)))
         return;
     const auto domain = call.is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     append_call(thread, call.is_driver ? Category::cuda_driver : Category::cuda_runtime, call.start, call.end,
                 shapes_.call_name(domain, call.callback), call.correlation,
-                {call.tid, shapes_.call(call.callback), {}}, members_with_ids(call));
+                {tid, shapes_.call(call.callback), {}}, members_with_ids(call));
 }
 
 void RecordDecoder::add_synchronization(ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync) {

@@ -75,7 +75,7 @@ private:
     void add_set(record::ThreadBuffer& thread, const CUpti_ActivityMemset4& set);
     void see_stream(const CUpti_ActivityStream& stream);
     void see_driver_call(const CUpti_ActivityAPI& call);
-    void add_call(record::ThreadBuffer& thread, const LoggedCall& call);
+    void add_call(record::ThreadBuffer& thread, int32_t tid, const LoggedCall& call);
     void add_synchronization(record::ThreadBuffer& thread, const CUpti_ActivitySynchronization2& sync);
     void add_event(record::ThreadBuffer& thread, const CUpti_ActivityCudaEvent2& event);
     void add_overhead(record::ThreadBuffer& thread, const CUpti_ActivityOverhead3& overhead);
