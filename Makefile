@@ -107,8 +107,9 @@ gpu-bench: $(INSTALLED) ## what recording CUDA costs, on a GPU, with PyTorch in 
 bench: ## what it costs, beside floors and peers (installs torch into BENCH_VENV)
 	$(MAKE) VENV=$(BENCH_VENV) run-bench
 
-bench-smoke: $(INSTALLED) ## that the benchmarks run, without the peers
+bench-smoke: $(INSTALLED) ## that the benchmarks run, without the peers and a GPU
 	$(BIN)/python -m benchmarks --quick
+	$(BIN)/python -m benchmarks.gpu gpu-hosts
 
 run-bench: $(INSTALLED) $(VENV)/.group-bench
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

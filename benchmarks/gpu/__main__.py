@@ -1,7 +1,7 @@
 """`python -m benchmarks.gpu [topic ...] [--quick] [--save]`: what recording costs on a GPU."""
 
 from benchmarks import command
-from benchmarks.gpu import host, inside, launches, many_kernels, model, sessions
+from benchmarks.gpu import host, hosts, inside, launches, many_kernels, model, sessions
 
 TOPICS: dict[str, command.Topic] = {
     "gpu-launches": launches,
@@ -10,6 +10,7 @@ TOPICS: dict[str, command.Topic] = {
     "gpu-many-kernels": many_kernels,
     "gpu-sessions": sessions,
     "gpu-inside": inside,
+    "gpu-hosts": hosts,
 }
 
 if __name__ == "__main__":
