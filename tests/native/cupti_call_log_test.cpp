@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -18,10 +21,17 @@ namespace {
 constexpr uint32_t launch = 211, driver_launch = 307;
 
 // Threads know the log until they end: one for all tests.
+Buffers& the_buffers() {
+    static Buffers* const buffers = new Buffers;
+    return *buffers;
+}
+
 CallLog& the_log() {
-    static CallLog* const log = new CallLog(*new Buffers);
+    static CallLog* const log = new CallLog(the_buffers());
     return *log;
 }
+
+void (*within_allocation)() = nullptr;  // is called once
 
 struct Logging {
     Logging() {
@@ -49,6 +59,11 @@ struct Logging {
 };
 
 }  // namespace
+
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+    if (auto* call = std::exchange(within_allocation, nullptr)) call();
+    return operator new(bytes);
+}
 
 TEST(a_call_has_its_thread_its_times_and_its_number) {
     Logging logging;
@@ -206,6 +221,44 @@ TEST(who_waits_for_the_decoder_waits_until_it_is_done_with_what_was_handed_over)
     logging.log.wait_until_decoded();
 }
 
+TEST(what_a_thread_left_when_it_ended_is_waited_for_without_its_having_woken_the_decoder) {
+    Logging logging;
+    std::atomic<bool> is_over{false};
+    std::thread decoder([&] {
+        while (!is_over) {
+            the_buffers().take(60'000);
+            while (std::unique_ptr<CallLog::Chunk> chunk = logging.log.take())
+                logging.log.give_back(std::move(chunk));
+        }
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    for (uint32_t number = 0; number < 3; ++number) {
+        std::thread([&] { logging.call(number); }).join();
+        logging.log.wait_until_decoded();
+    }
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(50));
+    is_over = true;
+    the_buffers().wake();
+    decoder.join();
+}
+
+TEST(a_call_that_the_programs_allocator_makes_for_the_log_is_counted) {
+    Logging logging;
+    within_allocation = [] {
+        the_log().begin(false, launch, 2);
+        the_log().end(false, launch, 2);
+    };
+    std::vector<std::unique_ptr<CallLog::Chunk>> held;
+    while (within_allocation) {
+        logging.call(1);
+        logging.log.hand_over();
+        held.push_back(logging.log.take());
+        CHECK(held.back() && held.back()->count == 1);
+    }
+    for (std::unique_ptr<CallLog::Chunk>& chunk : held) logging.log.give_back(std::move(chunk));
+    CHECK(logging.log.take_dropped() == 1);
+}
+
 TEST(without_room_the_newest_are_dropped_and_counted) {
     Logging logging;
     constexpr size_t room = CallLog::most_chunks * CallLog::calls_per_chunk;
@@ -220,7 +273,7 @@ TEST(without_room_the_newest_are_dropped_and_counted) {
 TEST(threads_that_rest_do_not_keep_others_from_being_logged) {
     Logging logging;
     logging.log.shrink();
-    logging.log.limit_to(1);  // which is a hundred chunks
+    logging.log.limit_to(1);  // which is two hundred chunks
     constexpr int resting = 300;
     std::atomic<int> logged{0};
     std::atomic<bool> is_over{false};

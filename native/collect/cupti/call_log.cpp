@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <thread>
 #include <utility>
@@ -30,9 +31,9 @@ struct CallLog::OpenCall {
 
 // A thread's chunk, which it takes out to write to, and anybody takes away. A lock would have the thread wait
 // at each call until what it wrote has reached memory that another processor had.
-class CallLog::Place {
+class CallLog::Slot {
 public:
-    ~Place() { take_away(); }
+    ~Slot() { take_away(); }
 
     // By the thread, which puts it back at once; nullptr where it has none.
     std::unique_ptr<Chunk> take_out() {
@@ -41,11 +42,14 @@ public:
 
     void put_back(std::unique_ptr<Chunk> chunk) { chunk_.store(chunk.release(), std::memory_order_release); }
 
-    // By anybody.
+    // In the thread itself: whether it was interrupted while it had the chunk.
+    bool is_out() const { return chunk_.load(std::memory_order_relaxed) == out; }
+
+    // By anybody. Sleeping, since the one who has it may need this very processor to put it back.
     std::unique_ptr<Chunk> take_away() {
         Chunk* chunk = chunk_.load(std::memory_order_relaxed);
         while (chunk == out || !chunk_.compare_exchange_weak(chunk, nullptr, std::memory_order_acquire)) {
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
             chunk = chunk_.load(std::memory_order_relaxed);
         }
         return std::unique_ptr<Chunk>(chunk);
@@ -63,7 +67,7 @@ struct CallLog::Thread {
     size_t depth = 0;
     uint32_t life = 0;  // of the log, in which they were opened
     std::array<std::vector<uint64_t>, external_ids> ids;
-    Place chunk;
+    Slot chunk;
 };
 
 // Without a destructor: those of the program's own thread_locals may run behind ours, and call CUDA.
@@ -169,8 +173,10 @@ const CallLog::OpenCall* CallLog::close(Thread& thread, const OpenCall& call) {
     return nullptr;
 }
 
-// Nothing may throw while the chunk is out: others wait for it.
+// Nothing may throw while the chunk is out: others wait for it. A handler of a signal may call CUDA
+// meanwhile, and so may the program's allocator.
 void CallLog::add(Thread& thread, LoggedCall call) noexcept {
+    if (thread.chunk.is_out()) return drop();
     for (size_t whose = 0; whose < external_ids; ++whose)
         if (!thread.ids[whose].empty()) call.has_ids |= uint8_t(1U << whose);
     std::unique_ptr<Chunk> chunk = thread.chunk.take_out();
@@ -286,6 +292,7 @@ void CallLog::give_back(std::unique_ptr<Chunk> chunk) {
 
 void CallLog::wait_until_decoded() {
     std::unique_lock lock(chunks_mutex_);
+    buffers_.wake();  // few chunks wake nobody
     decoded_.wait(lock, [this, wanted = queued_] { return given_back_ >= wanted; });
 }
 

@@ -80,10 +80,10 @@ public:
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
 
 private:
-    static constexpr size_t fewest_chunks = 100, kept_chunks = 20, chunks_per_wake = 8;
+    static constexpr size_t fewest_chunks = 200, kept_chunks = 20, chunks_per_wake = 8;
 
     struct OpenCall;
-    class Place;
+    class Slot;
     struct Thread;
     struct Known;
     struct ThisThread;

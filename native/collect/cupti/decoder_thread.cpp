@@ -72,7 +72,7 @@ void DecoderThread::decode(const Buffers::Filled& filled) {
 }
 
 // Not without end, although more may come all the time: others wait for what is done next. There are no more
-// chunks than this, and those that come now wake us again.
+// chunks than this, and those that come now are met in the next turn.
 void DecoderThread::decode_calls() {
     for (size_t i = 0; i < CallLog::most_chunks; ++i) {
         std::unique_ptr<CallLog::Chunk> chunk = calls_.take();
