@@ -211,6 +211,12 @@ void append(TraceObject& self, nb::str name, std::string_view category, uint8_t 
     }
 }
 
+nb::list categories(const TraceObject& self) {
+    nb::list list;
+    for (const std::string& category : self.trace().categories) list.append(to_python(category));
+    return list;
+}
+
 void set_link(TraceObject& self, size_t row, int32_t link) {
     checked_row(self, row);
     if (link >= 0) checked_row(self, static_cast<size_t>(link));
@@ -240,7 +246,7 @@ void bind_trace(nb::module_& module) {
         .def("args_of", &args_of, "row"_a, nb::sig("def args_of(self, row: int) -> str"))
         .def("set_args", &set_args, "row"_a, "args_json"_a)
         .def("set_link", &set_link, "row"_a, "link"_a)
-        .def_prop_ro("categories", [](const TraceObject& self) { return self.trace().categories; })
+        .def_prop_ro("categories", &categories, nb::sig("def categories(self) -> list[str]"))
         .def("processes", &processes, nb::sig("def processes(self) -> list[tuple[str, str, str, str]]"))
         .def("tracks", &tracks, nb::sig("def tracks(self) -> list[tuple[int, str, str, str, int, int, int]]"))
         .def("name_process", &name_process, "pid"_a, "name"_a, "labels"_a = "", "sort_index"_a = nb::none())

@@ -73,6 +73,16 @@ def test_children_that_such_a_process_forks_are_heard_too(tmp_path: Path) -> Non
     assert notes(trace, "ended") == []
 
 
+def test_texts_that_are_no_utf8_do_no_harm(tmp_path: Path) -> None:
+    program = built_from(PROGRAMS / "annotating_in_latin.c", tmp_path / "latin")
+    start = "import subprocess, sys; subprocess.run(sys.argv[1:], check=True)"
+    done = recorded(tmp_path / "trace.json", "-c", start, program)
+    assert done.returncode == 0, done.stderr
+    assert b"UnicodeDecodeError" not in done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    assert [event.category for event in trace.events if event.name == "caf\ufffd"] == ["entr\ufffde"]
+
+
 @needs_both
 def test_another_tool_keeps_its_place_and_a_note_says_so(tmp_path: Path) -> None:
     done = recorded(
