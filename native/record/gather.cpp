@@ -45,6 +45,7 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     result.index = thread.index;
     result.tid = thread.tid;
     result.name = thread.name;
+    result.serves_all = thread.serves_all;
     // Open scopes first: one that ends meanwhile is then seen twice, and its record tells. The other way
     // round it would be seen nowhere.
     if (!thread.forget_open_scopes && membership.part == Part::recording)

@@ -95,6 +95,7 @@ struct ThreadRecording {
     std::vector<OpenScopeCopy> open;  // per lane outermost first
     std::vector<Window> windows;
     bool is_spilled = false;
+    bool serves_all = false;  // what it tells is not of its own
     Losses losses;
 };
 

@@ -126,12 +126,17 @@ private:
             if (filter_.wants(thread, record, clipped)) write_host_event(record, clipped);
             if (is_half_of_a_range(record.kind)) ranges_.see(thread, record);
             if (record.kind == RecordKind::device_span) needs_sort_ |= device_rows_.write(thread, record);
-            if (is_told(record.kind) && (options_.wanted.device_work || options_.wanted.timed_scopes) &&
+            if (is_told(record.kind) && wants_told_by(thread) &&
                 (tellers_.empty() || tellers_.back() != &thread))
                 tellers_.push_back(&thread);
         });
         for (size_t i = thread.open.size(); i-- > 0;) write_open_scope(thread, thread.open[i]);
         lanes_.clear();
+    }
+
+    // Other threads have only notes to tell, of what they annotated.
+    bool wants_told_by(const ThreadRecording& thread) const {
+        return !thread.serves_all || options_.wanted.device_work || options_.wanted.timed_scopes;
     }
 
     void order_events(ThreadRecording& thread) {

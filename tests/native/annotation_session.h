@@ -15,6 +15,7 @@ inline record::SessionId start() {
 
 inline trace::Trace stop(record::SessionId session) {
     trace::BuildOptions options;
+    options.wanted.device_work = options.wanted.timed_scopes = false;  // as most sessions have it
     options.clean_members = format::clean_members;
     return trace::build_trace(record::Recorder::instance().stop(session), options);
 }

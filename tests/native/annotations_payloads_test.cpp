@@ -119,6 +119,21 @@ TEST(payloads_are_read_by_their_schemas) {
     CHECK(args(trace, "none") == "\"payload\":[]");
 }
 
+TEST(long_arrays_are_cut_and_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("long");
+    const std::vector<uint8_t> numbers(2'000, 7);
+    const uint64_t schema = registered(domain,
+                                       {entry("numbers", NVTX_PAYLOAD_ENTRY_TYPE_UINT8,
+                                              NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, numbers.size())},
+                                       numbers.size(), "Long");
+    const nvtxPayloadData_t payload{schema, numbers.size(), numbers.data()};
+    const auto session = start();
+    mark_with(domain, "long", &payload, 1);
+    const trace::Trace trace = stop(session);
+    CHECK(args(trace, "long").starts_with(R"("payload":{"numbers":[7,7,)"));
+    CHECK(notes_that_begin(trace, "1 arrays in payloads of NVTX are here with their first 1,024") == 1);
+}
+
 TEST(lengths_and_unions_are_those_that_the_data_says) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("dynamic");
     struct Data {
