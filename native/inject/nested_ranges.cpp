@@ -10,6 +10,9 @@ namespace kinetograph::inject {
 
 namespace {
 
+constexpr const char* without_room = "ranges lay within 65,536 others of their domain, and were not recorded";
+static_assert(DomainRanges::most == 65'536);
+
 DomainRanges& ranges_of(const Domain& domain) {
     std::vector<DomainRanges>& domains = this_thread().domains;
     for (DomainRanges& ranges : domains)
@@ -51,6 +54,8 @@ OpenRange* innermost(DomainRanges& ranges) {
 int push_range(const Domain& domain, uint32_t name, uint64_t number) {
     DomainRanges& ranges = ranges_of(domain);
     const bool has_room = ranges.open.size() < ranges.most;
+    if (!has_room && name != 0) [[unlikely]]
+        recorder->note("too_deep", without_room, 1);
     const bool is_recorded =
         has_room && name != 0 && recorder->begin(name, domain.category(), domain.scope()) != 0;
     return push(ranges, is_recorded ? name : 0, number);

@@ -226,6 +226,19 @@ TEST(ranges_that_are_never_popped_are_counted_and_do_not_grow_for_ever) {
     CHECK(nvtxDomainRangePop(domain) < 0);
 }
 
+TEST(ranges_that_are_nested_too_deeply_are_all_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("nested too deeply");
+    const nvtxEventAttributes_t event = event_called("nested");
+    constexpr size_t many = 70'000, most = 65'536;
+    const auto session = start();
+    for (size_t i = 0; i < many; ++i) nvtxDomainRangePushEx(domain, &event);
+    for (size_t i = 0; i < many; ++i) nvtxDomainRangePop(domain);
+    const trace::Trace trace = stop(session);
+    CHECK(notes_that_begin(trace, std::to_string(many - most) + " ranges lay within 65,536 others") == 1);
+    CHECK(notes_that_begin(trace, std::to_string(most - trace.size()) + " scopes were nested too deeply") ==
+          1);
+}
+
 // Names that are new each time, so that the locks are taken.
 void annotate_anew(const std::string& name) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA(name.c_str());
