@@ -13,11 +13,6 @@ namespace {
 constexpr uint32_t first_extent_units = 126;  // 4 KiB: most threads record little
 constexpr size_t max_payload_bytes = 60 * 1024;
 
-// Memory may have come back; to ask for each event that is lost would take microseconds.
-bool tries_again(const ThreadBuffer& thread) {
-    return thread.losses.dropped.load(std::memory_order_relaxed) % 1024 == 0;
-}
-
 }  // namespace
 
 ExtentHeader no_extent{};
@@ -44,7 +39,7 @@ bool next_extent(ThreadBuffer& thread, uint32_t units) noexcept {
 
 bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
     if (thread.discards) return false;
-    if (!pool_.is_exhausted() || only_rings_.load(std::memory_order_relaxed) || tries_again(thread)) {
+    if (may_have_memory(thread)) {
         std::lock_guard lock(mutex_);
         fill(thread);
         advance_rings();
@@ -59,11 +54,25 @@ bool Recorder::next_extent(ThreadBuffer& thread, uint32_t units) {
             if (session_file_) write_thread_name(thread);
             return true;
         }
-        if (session_file_ && !thread.file_losses)
-            session_file_->header().dropped.fetch_add(1, std::memory_order_relaxed);
+        count_in_header(thread);
     }
     count_loss(thread, &LossCounts::dropped);
     return false;
+}
+
+// Memory may have come back; to ask for each event that is lost would take microseconds, and with a file
+// more.
+bool Recorder::may_have_memory(const ThreadBuffer& thread) const {
+    return !pool_.is_exhausted() || only_rings_.load(std::memory_order_relaxed) ||
+           thread.losses.dropped.load(std::memory_order_relaxed) % 1024 == 0;
+}
+
+// What the thread has lost, with what it loses now, where the file had no room for its own counts.
+void Recorder::count_in_header(ThreadBuffer& thread) {
+    if (!session_file_ || thread.file_losses) return;
+    const uint64_t dropped = thread.losses.dropped.load(std::memory_order_relaxed) + 1;
+    session_file_->header().dropped.fetch_add(dropped - std::exchange(thread.dropped_in_file, dropped),
+                                              std::memory_order_relaxed);
 }
 
 // The place in the list first: an extent that is open and not in it would be lost.

@@ -156,10 +156,13 @@ bool grow_stack(ThreadBuffer& thread, Lane& lane) noexcept {
 }
 
 bool Recorder::grow_stack(ThreadBuffer& thread, Lane& lane) {
+    if (!may_have_memory(thread)) return false;
     std::lock_guard lock(mutex_);
     const uint32_t units = lane.extent ? lane.extent.header->capacity : 0;
     if (units >= slab_units) return false;
-    return move_stack(thread, lane, std::min(slab_units, std::max(first_stack_units, units * 4)));
+    if (move_stack(thread, lane, std::min(slab_units, std::max(first_stack_units, units * 4)))) return true;
+    count_in_header(thread);
+    return false;
 }
 
 // Into a new extent of `units`, with what is open; called under the lock.

@@ -164,6 +164,8 @@ private:
     void journal_open(const ThreadBuffer& thread, Membership& membership,
                       const std::vector<OpenScopeCopy>& open);
     void count_in_file(ThreadBuffer& thread, ExtentRef losses);
+    void count_in_header(ThreadBuffer& thread);
+    bool may_have_memory(const ThreadBuffer& thread) const;
     static void rename(ThreadBuffer& thread, std::string_view name);
     bool take_over_name(ThreadBuffer& thread);
     void write_thread_name(ThreadBuffer& thread);

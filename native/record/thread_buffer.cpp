@@ -184,6 +184,7 @@ void Recorder::count_in_file(ThreadBuffer& thread, ExtentRef losses) {
     if (losses) pool_.retain(losses);
     thread.file_losses =
         losses ? reinterpret_cast<LossCounts*>(losses.header->bytes()) + thread.index % loss_slots : nullptr;
+    thread.dropped_in_file = thread.losses.dropped.load(std::memory_order_relaxed);
     if (const ExtentRef before = std::exchange(thread.file_losses_extent, losses)) pool_.release(before);
 }
 

@@ -106,6 +106,7 @@ struct ThreadBuffer {
     LossCounts losses;
     LossCounts* file_losses = nullptr;  // the same for a session file, in which others may count too
     ExtentRef file_losses_extent;
+    uint64_t dropped_in_file = 0;  // so many its header tells of, or it began when there were so many
 
     // Under the recorder's lock.
     uint32_t index = 0;

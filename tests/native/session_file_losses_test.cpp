@@ -1,7 +1,14 @@
 // What a process lost before it was killed is told by its session file.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "record/session_file.h"
@@ -23,7 +30,14 @@ void write_version(const std::string& path, uint32_t version) {
     file.write(reinterpret_cast<const char*>(&version), sizeof version);
 }
 
+std::atomic<int> asked_for_room{0}, got_room{INT_MAX};
+
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) int posix_fallocate(int descriptor, off_t offset,
+                                                                      off_t bytes) {
+    return ++asked_for_room > got_room ? ENOSPC : ftruncate(descriptor, offset + bytes);
+}
 
 TEST(losses_of_all_threads_are_notes) {
     const Directory directory;
@@ -48,6 +62,37 @@ TEST(losses_of_all_threads_are_notes) {
     CHECK(note(trace, "missed").starts_with("4 rounds"));
     CHECK(note(trace, "oversized").starts_with("1 events lost their arguments"));
     CHECK(note(trace, "dropped").empty() && note(trace, "threads").empty());
+}
+
+TEST(a_disk_that_is_full_is_asked_now_and_then_and_what_has_no_room_is_told) {
+    constexpr int many = 500'000, scopes = 3'000, threads = 4;
+    const Directory directory;
+    in_child([&] {
+        got_room = 2;  // for the header and a first segment
+        Recorder::instance().start(in(directory));
+        for (int i = 0; i < many; ++i) scope("recorded");
+        CHECK(this_thread().losses.dropped > 0);
+        asked_for_room = got_room.load();
+        for (int i = 0; i < threads; ++i)
+            std::thread([] {
+                for (int each = 0; each < scopes; ++each) scope("recorded");
+            }).join();
+        CHECK(asked_for_room - got_room <= 6 * threads);  // twice at first, and at each 1,024th event
+    });
+    const trace::Trace trace = recovered(directory);
+    const int dropped = std::stoi(note(trace, "dropped"));
+    CHECK(trace.size() > 0 && int(trace.size()) + dropped == many + threads * scopes);
+}
+
+TEST(a_process_that_never_had_room_tells_what_it_lost) {
+    const Directory directory;
+    in_child([&] {
+        got_room = 1;
+        Recorder::instance().start(in(directory));
+        for (int i = 0; i < 2'049; ++i) scope("not recorded");
+    });
+    const trace::Trace trace = recovered(directory);
+    CHECK(trace.size() == 0 && note(trace, "dropped").starts_with("2049 events"));
 }
 
 TEST(only_what_was_lost_since_the_file_began_is_told) {
