@@ -95,6 +95,49 @@ print([event.name for event in outer.events()])
     assert done.stdout.strip() == "['around', 'aten::zeros', 'aten::empty', 'aten::zero_']", done.stderr
 
 
+# Told whenever torch's list of callbacks is changed by another process than the first.
+WATCHING_THE_LIST = """
+#include <dlfcn.h>
+#include <unistd.h>
+
+static pid_t first;
+__attribute__((constructor)) static void remember(void) { first = getpid(); }
+
+void _ZN2at14removeCallbackEm(unsigned long handle) {
+    static const char text[] = "changed in a child\\n";
+    if (getpid() != first) write(2, text, sizeof text - 1);
+    void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    void (*torchs)(unsigned long) = dlsym(torch, "_ZN2at14removeCallbackEm");
+    torchs(handle);
+}
+"""
+
+
+def test_a_fork_waits_for_no_lock_of_torchs_and_the_child_records_only_what_it_wants(tmp_path: Path) -> None:
+    source, library = tmp_path / "watch.c", tmp_path / "watch.so"
+    source.write_text(WATCHING_THE_LIST)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    program = f"""
+import os, torch
+import kinetograph as kg
+observer = kg.ExecutionTraceObserver().register_callback({str(tmp_path / "graph.json")!r})
+observer.start()
+with kg.profile(record_shapes=True) as outer:
+    child = os.fork()
+    if child == 0:
+        torch.ones(2)
+        with kg.profile(frameworks=[]) as inner, kg.scope("own"):
+            torch.ones(2)
+        assert [event.name for event in inner.events()] == ["own"], inner.events()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+observer.unregister_callback()
+"""
+    done = run(program, LD_PRELOAD=str(library))
+    assert done.returncode == 0, done.stderr
+    assert "changed in a child" not in done.stderr
+
+
 def test_a_program_may_end_while_it_is_recorded(tmp_path: Path) -> None:
     program = f"""
 import atexit, threading, torch

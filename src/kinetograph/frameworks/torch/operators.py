@@ -72,6 +72,8 @@ class OperatorUse:
 
     def release(self) -> None:
         """Changes nothing where it was not started, or in a forked child."""
+        if self.process != os.getpid():
+            return
         with observer_lock:
             if self in _uses:
                 _uses.remove(self)
@@ -151,23 +153,36 @@ def is_observing() -> bool:
 def _observe(torch: Any) -> None:
     """Let the observer see what all sessions together want. Called with the lock."""
     assert _library is not None
+    _forget_parents()
+    _library.kinetograph_torch_observe(bool(_uses), _wanted())
+    _adapt(torch)
+
+
+def _forget_parents() -> None:
     _uses[:] = (use for use in _uses if use.process == os.getpid())
+
+
+def _wanted() -> int:
     wanted = 0
     for use in _uses:
         wanted |= use.wants
-    _library.kinetograph_torch_observe(bool(_uses), wanted)
+    return wanted
+
+
+def _adapt(torch: Any) -> None:
+    """What of torch looks otherwise while it is observed."""
     leave_operators_to_observer(bool(_uses))
     want_flag(torch, "observer", wanted=bool(_uses))
-    _take_ranges(torch, wanted)
+    _take_ranges(torch)
 
 
-def _take_ranges(torch: Any, wanted: int) -> None:
+def _take_ranges(torch: Any) -> None:
     global _ranges
     if _ranges is None:
         _ranges = Ranges(torch)
     if _uses:
         assert _library is not None
-        _ranges.install(_library, with_inputs=bool(wanted & _SHAPES))
+        _ranges.install(_library, with_inputs=bool(_wanted() & _SHAPES))
     else:
         _ranges.remove()
 
@@ -175,10 +190,15 @@ def _take_ranges(torch: Any, wanted: int) -> None:
 def _leave_parent() -> None:
     """In a forked child, which has no session of its parent's; one of its own may have begun already."""
     traces_of_nodes.clear()
-    if _library is not None:
-        _library.kinetograph_torch_trace_leave_parent()
+    if _library is None:
+        return
+    _library.kinetograph_torch_trace_leave_parent()
     if _uses:
-        _observe(_uses[0].torch)
+        torch = _uses[0].torch
+        _forget_parents()
+        if not _uses:
+            _library.kinetograph_torch_leave_parent()
+        _adapt(torch)
 
 
 hold_across_forks(observer_lock, _leave_parent)

@@ -396,11 +396,12 @@ KINETOGRAPH_CALLED uint64_t kinetograph_torch_trace_close(int number) {
     return place.lost;
 }
 
-// In a forked child: no trace of the parent goes on there.
+// In a forked child: no trace of the parent goes on there. Its callbacks stay, and do nothing until a trace
+// of the child takes their place: torch's lock may be as another thread of the parent has left it.
 KINETOGRAPH_CALLED void kinetograph_torch_trace_leave_parent() {
-    Places* parents = places.exchange(new Places);
+    auto* own = new Places;
+    for (size_t i = 0; i < most_traces; ++i) (*own)[i].handle = place_of(int(i)).handle;
+    places.store(own);
     ++process;
-    for (Place& place : *parents)
-        if (place.handle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(place.handle);
     if (traced_thread) traced_thread->logs = {};
 }

@@ -7,6 +7,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -324,11 +326,14 @@ void settle(Thread& thread) {
     if (OpenOperator* open = thread.open.find(function, registration)) end(thread, *open, Ending(function));
 }
 
+std::array<std::atomic<bool>, 2> is_parents{};  // of each registration, in a forked child
+
 // Want of memory is not for the program.
 template <int registration>
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept {
     try {
-        if (is_listening()) return begin(function, registration);
+        if (is_listening() && !is_parents[registration].load(std::memory_order_relaxed)) [[likely]]
+            return begin(function, registration);
     } catch (...) {
     }
     return nullptr;
@@ -361,6 +366,7 @@ int registration = 0;
 
 at::CallbackHandle next_registration(bool needs_inputs) {
     registration = 1 - registration;
+    is_parents[size_t(registration)].store(false, std::memory_order_relaxed);
     at::RecordFunctionCallback callback = registration == 0
                                               ? at::RecordFunctionCallback(on_start<0>, on_end<0>)
                                               : at::RecordFunctionCallback(on_start<1>, on_end<1>);
@@ -393,6 +399,12 @@ extern "C" __attribute__((visibility("default"))) void kinetograph_torch_observe
     const bool needs_inputs = (wanted & (wants_shapes | wants_flops)) != 0;
     handle = watches ? next_registration(needs_inputs) : at::INVALID_CALLBACK_HANDLE;
     if (last != at::INVALID_CALLBACK_HANDLE) at::removeCallback(last);
+}
+
+// In a forked child: what the parent watched is nobody's there. The callback stays, and does nothing, until
+// the child watches itself: torch's lock may be as another thread of the parent has left it.
+extern "C" __attribute__((visibility("default"))) void kinetograph_torch_leave_parent() {
+    for (std::atomic<bool>& each : is_parents) each.store(true, std::memory_order_relaxed);
 }
 
 // What other threads have ended of the calling thread's is recorded now; a session that is about to stop may
