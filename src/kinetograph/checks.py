@@ -20,6 +20,7 @@ __all__ = [
     "require_instance",
     "require_int",
     "require_iterable",
+    "require_pair",
     "require_positive",
     "require_text",
     "spelled",
@@ -93,6 +94,16 @@ def require_iterable(name: str, value: object, member: str, *, hint: str) -> Non
     """A string is none: nobody means its letters."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _wrong(name, f"a set or list of {member}", value, hint)
+
+
+def require_pair(name: str, value: object, *, hint: str) -> tuple[object, object]:
+    """The two parts of a sequence of any type; letters of a string are none."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _wrong(name, "a pair", value, hint)
+    parts = tuple(value)
+    if len(parts) != 2:
+        raise _wrong(name, "a pair", value, hint, error=UsageError)
+    return parts[0], parts[1]
 
 
 def text_tuple(name: str, value: object) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kinetograph import _native
-from kinetograph.checks import require_int, require_text
+from kinetograph.checks import require_int, require_iterable, require_pair, require_text
 
 __all__ = [
     "detach",
@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 _MOST = (1 << 32) - 1
+_PAIRS = "pairs of (offset in the code, line)"
 
 
 def is_available() -> bool:
@@ -77,13 +78,20 @@ def jit_method_loaded(
     hint = "as the compiler tells it"
     address = require_int("address", address, 1, (1 << 64) - 1, hint=hint)
     size = require_int("size", size, 1, _MOST, hint=hint)
+    require_iterable("lines", lines, _PAIRS, hint="leave lines out if there are none")
+    table = [_offset_and_line(entry) for entry in lines]
     if not _native.jit_is_active():
         return 0
-    table = [
-        (require_int("lines", at, 0, _MOST, hint=hint), require_int("lines", line, 0, _MOST, hint=hint))
-        for at, line in lines
-    ]
     return _native.jit_loaded(name, address, size, file, table)
+
+
+def _offset_and_line(entry: object) -> tuple[int, int]:
+    hint = "write (offset in the code, line)"
+    at, line = require_pair("lines[...]", entry, hint=hint)
+    return (
+        require_int("lines[...]", at, 0, _MOST, hint=hint),
+        require_int("lines[...]", line, 0, _MOST, hint=hint),
+    )
 
 
 def jit_method_unloaded(method: int) -> bool:

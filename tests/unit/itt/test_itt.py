@@ -48,6 +48,13 @@ def test_a_domain_is_one_object_for_its_name() -> None:
         (itt.jit_method_loaded, ("f", 0, 1), UsageError, "address: expected 1 to"),
         (itt.jit_method_loaded, ("f", 1, 0), UsageError, "size: expected 1 to"),
         (itt.jit_method_loaded, ("f", 1, 1, 3), ArgumentError, "file: expected a string"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, 5), ArgumentError, "lines: expected a set or list of pair"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, "ab"), ArgumentError, "lines: expected .*, got 'ab'"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, ["ab"]), ArgumentError, r"lines\[...\]: expected a pair"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, [5]), ArgumentError, r"lines.*: expected a pair, got 5"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, [(1,)]), UsageError, r"expected a pair, got \(1,\)"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, [(1, "2")]), ArgumentError, "expected a whole number"),
+        (itt.jit_method_loaded, ("f", 1, 1, None, [(1, -2)]), UsageError, r"lines\[...\]: expected 0 to"),
         (itt.jit_method_unloaded, ("f",), ArgumentError, "method: expected a whole number"),
     ],
 )
