@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     {"analysis"},
     {"trace", "ranged", "injection"},
     {"checks"},
-    {"late", "fork_locks"},
+    {"late", "fork_locks", "loader"},
     {"_native", "errors", "hints"},
 ]
 DATA_OF_RECORD = {"record/event.h", "record/object_name.h", "record/recording.h"}

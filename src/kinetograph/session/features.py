@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kinetograph import injection
 from kinetograph.errors import NotAvailable
+from kinetograph.loader import why_not_loadable
 from kinetograph.session.cuda_library import (
     COUNTER_PERMISSION,
     PATH_VARIABLE,
@@ -93,26 +94,15 @@ def _cuda_driver() -> Feature:
 
 def _cupti() -> Feature:
     named = os.environ.get(PATH_VARIABLE)
-    if named and os.sep in named and not _is_library(named):
-        why = "is no library" if os.path.exists(named) else "does not exist"
-        return Feature("cupti", False, f"{named} {why}", f"{PATH_VARIABLE} names it")
+    if named and (why := why_not_loadable(named)):
+        more = "" if os.sep in named else ", and /the/whole/path is taken as it is"
+        return Feature("cupti", False, f"{named} {why}", f"{PATH_VARIABLE} names it{more}")
     library = _cupti_in_use() or named or _cupti_of_a_session()
     if library is None:
         return Feature("cupti", False, "libcupti.so not found", "pip install 'kinetograph[cuda]'")
     reason = why_missing()
     detail = library if reason is None else f"{library}, but {reason}"
     return Feature("cupti", reason is None, detail + _stays_attached())
-
-
-def _is_library(path: str) -> bool:
-    """As far as it can be read; what is no file is not opened, which might wait."""
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
 
 
 def _cupti_in_use() -> str:

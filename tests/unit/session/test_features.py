@@ -64,6 +64,18 @@ def test_the_cupti_that_is_named_is_the_one_that_a_session_opens(
     assert str(library) in by_name()["cupti"].detail
 
 
+@pytest.mark.parametrize("name", [".", "a b", "in_this_folder.so"])
+def test_a_cupti_that_the_loader_cannot_find_says_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in_this_folder.so").write_bytes(b"\x7fELF")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KINETOGRAPH_CUPTI", name)
+    cupti = by_name()["cupti"]
+    assert (cupti.is_available, cupti.detail) == (False, f"{name} is nowhere that the loader looks")
+    assert cupti.hint == "KINETOGRAPH_CUPTI names it, and /the/whole/path is taken as it is"
+
+
 def test_triton_is_of_use_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "_installed_version", {"triton": "3.6.0"}.get)
     assert by_name()["triton"].is_available
