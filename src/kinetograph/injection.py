@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kinetograph import _native
 from kinetograph.errors import NotAvailable
+from kinetograph.loader import why_not_loadable
 
 __all__ = [
     "ITT",
@@ -74,7 +75,7 @@ def install(interface: Interface) -> None:
         return
     if owner(interface) is not None:
         raise NotAvailable(
-            f"{interface.name} annotations go to {owner(interface)}, which {interface.variable} names",
+            _where(interface, "go"),
             hint=f"run without that tool, or unset {interface.variable} before the program starts",
         )
     if not os.path.exists(library()):
@@ -105,7 +106,16 @@ def missed(before: tuple[int, int]) -> Iterator[str]:
         elif told == library():
             yield from _installed_late(interface, silent)
         else:
-            yield f"{interface.name} annotations went to {told}, which {interface.variable} names"
+            yield _where(interface, "went")
+
+
+def _where(interface: Interface, go: str) -> str:
+    """The tool that they go, or went, to. What is no library gets nothing."""
+    tool = owner(interface) or ""
+    why = why_not_loadable(tool)
+    if why is None:
+        return f"{interface.name} annotations {go} to {tool}, which {interface.variable} names"
+    return f"{interface.name} annotations {go} nowhere: {interface.variable} names {tool}, which {why}"
 
 
 def _not_installed(interface: Interface, silent: set[str]) -> Iterator[str]:

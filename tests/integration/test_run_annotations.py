@@ -11,7 +11,9 @@ import pytest
 from tests.integration.runs import PROGRAMS, notes, python, recorded, with_variables
 from tests.libraries import needs
 
+import fake_tools
 import kinetograph as kg
+from fake_tools import nesting
 
 needs_both = needs("nvtx", "ittapi")
 
@@ -85,14 +87,23 @@ def test_texts_that_are_no_utf8_do_no_harm(tmp_path: Path) -> None:
 
 @needs_both
 def test_another_tool_keeps_its_place_and_a_note_says_so(tmp_path: Path) -> None:
-    done = recorded(
-        tmp_path / "trace.json", PROGRAM, env=with_variables(NVTX_INJECTION64_PATH="/another/tool.so")
-    )
+    tool, log = fake_tools.build(tmp_path) / "nvtx.so", tmp_path / "log"
+    variables = with_variables(NVTX_INJECTION64_PATH=str(tool), FAKE_TOOL_LOG=str(log))
+    done = recorded(tmp_path / "trace.json", PROGRAM, env=variables)
     assert done.returncode == 0, done.stderr
+    assert nesting(fake_tools.read_log(log)) == ["by nvtx"]
     trace = kg.load(tmp_path / "trace.json")
     assert categories(trace) == {"by ittapi": "of ittapi"}
     (note,) = notes(trace, "annotations")
-    assert "went to /another/tool.so, which NVTX_INJECTION64_PATH names" in note
+    assert f"went to {tool}, which NVTX_INJECTION64_PATH names" in note
+
+
+@needs_both
+def test_a_tool_that_is_not_there_gets_nothing_and_a_note_says_so(tmp_path: Path) -> None:
+    variables = with_variables(NVTX_INJECTION64_PATH="/another/tool.so")
+    assert recorded(tmp_path / "trace.json", PROGRAM, env=variables).returncode == 0
+    (note,) = notes(kg.load(tmp_path / "trace.json"), "annotations")
+    assert "went nowhere: NVTX_INJECTION64_PATH names /another/tool.so, which does not exist" in note
 
 
 @needs_both

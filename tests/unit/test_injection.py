@@ -9,7 +9,7 @@ import pytest
 from tests.libraries import needs
 
 import kinetograph as kg
-from kinetograph import injection
+from kinetograph import _native, injection
 
 LATE = """
 import nvtx
@@ -40,7 +40,13 @@ INSTALL = "injection.install(injection.NVTX)"
 def interface(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> injection.Interface:
     chosen: injection.Interface = request.param
     monkeypatch.setenv(chosen.variable, "")
+    monkeypatch.setattr(injection, "_early", {})
     return chosen
+
+
+def notes_on(interface: injection.Interface) -> list[str]:
+    """Whatever tests before this one have annotated by the other."""
+    return [note for note in injection.missed(_native.own_annotations()) if note.startswith(interface.name)]
 
 
 def said(first: str, install: str) -> list[str]:
@@ -58,10 +64,27 @@ def test_installing_names_our_library_and_twice_is_once(interface: injection.Int
 def test_another_tool_keeps_its_place(
     interface: injection.Interface, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(interface.variable, "/another/tool.so")
-    with pytest.raises(kg.NotAvailable, match=rf"go to /another/tool.so, which {interface.variable} names"):
+    tool = _native.__file__  # a library; nobody loads it here
+    monkeypatch.setenv(interface.variable, tool)
+    with pytest.raises(kg.NotAvailable, match=rf"go to {tool}, which {interface.variable} names"):
         injection.install(interface)
-    assert interface.variable not in injection.run_variables({interface.variable: "/another/tool.so"})
+    assert notes_on(interface) == [
+        f"{interface.name} annotations went to {tool}, which {interface.variable} names"
+    ]
+    assert interface.variable not in injection.run_variables({interface.variable: tool})
+
+
+def test_a_tool_that_is_not_there_gets_nothing(
+    interface: injection.Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(interface.variable, "/another/tool.so")
+    nowhere = f"nowhere: {interface.variable} names /another/tool.so, which does not exist"
+    with pytest.raises(kg.NotAvailable, match=f"{interface.name} annotations go {nowhere}"):
+        injection.install(interface)
+    assert notes_on(interface) == [f"{interface.name} annotations went {nowhere}"]
+    (feature,) = (feature for feature in kg.features() if feature.name == interface.name.lower())
+    assert (feature.is_available, feature.detail) == (False, "/another/tool.so does not exist")
+    assert interface.variable in feature.hint
 
 
 @needs("nvtx")

@@ -161,6 +161,8 @@ def _annotations(name: str, interface: injection.Interface) -> Feature:
         )
     if injection.is_installed(interface):
         return Feature(name, True, "annotations are recorded")
+    if why := why_not_loadable(owner):
+        return Feature(name, False, f"{owner} {why}", f"{interface.variable} names it")
     return Feature(name, True, f"kg.emit_{name} sends scopes to {owner}, and annotations go there, too")
 
 
