@@ -28,6 +28,7 @@ __all__ = [
     "missed",
     "owner",
     "run_variables",
+    "take_part_in_run",
 ]
 
 
@@ -50,6 +51,8 @@ ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), (), "kg.itt")
 
 # What was in the process when an interface was installed: it may have asked before.
 _early: dict[Interface, frozenset[str]] = {}
+# Whether `kinetograph run` has named a library before the program's first line.
+_is_in_run = False
 
 
 def library() -> str:
@@ -84,6 +87,12 @@ def install(interface: Interface) -> None:
     os.environ[interface.variable] = library()
 
 
+def take_part_in_run() -> None:
+    """Say that this process belongs to a `kinetograph run`, whatever its environment says later."""
+    global _is_in_run
+    _is_in_run = True
+
+
 def run_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """What a program is started with so that its annotations are recorded.
 
@@ -101,8 +110,11 @@ def missed(before: tuple[int, int]) -> Iterator[str]:
     for interface in (NVTX, ITT):
         told = owner(interface)
         silent = set() if _made_by_us(interface, before) else {interface.own}
-        if told is None:
+        if told is None and not (_is_in_run or interface in _early):
             yield from _not_installed(interface, silent)
+        elif told is None:
+            yield from _installed_late(interface, silent)
+            yield from _taken_out(interface, silent | _early.get(interface, frozenset()))
         elif told == library():
             yield from _installed_late(interface, silent)
         else:
@@ -116,6 +128,17 @@ def _where(interface: Interface, go: str) -> str:
     if why is None:
         return f"{interface.name} annotations {go} to {tool}, which {interface.variable} names"
     return f"{interface.name} annotations {go} nowhere: {interface.variable} names {tool}, which {why}"
+
+
+def _taken_out(interface: Interface, silent: set[str]) -> Iterator[str]:
+    """Of what has asked before, nothing is missing."""
+    deaf = (name for name in _annotating(interface) if not _is_heard(interface, name))
+    names = ", ".join(name for name in deaf if name not in silent)
+    if names:
+        yield (
+            f"{interface.name} annotations of {names} are not recorded: "
+            f"{interface.variable} was taken out of the environment before the first of them"
+        )
 
 
 def _not_installed(interface: Interface, silent: set[str]) -> Iterator[str]:
@@ -170,6 +193,14 @@ def leave_operators_to_observer(leave: bool) -> None:
         import ctypes
 
         ctypes.CDLL(library()).kinetograph_leave_operators_to_observer(int(leave))
+
+
+def _is_heard(interface: Interface, name: str) -> bool:
+    """Whether it found us when it asked, whatever the environment says since."""
+    if name != interface.own:
+        return _has_come(name)
+    is_listening = _native.nvtx_is_listening if interface is NVTX else _native.itt_is_listening
+    return is_listening() and _has_come("libkinetograph.so")
 
 
 def _has_come(name: str) -> bool:

@@ -106,6 +106,41 @@ def test_a_tool_that_is_not_there_gets_nothing_and_a_note_says_so(tmp_path: Path
     assert "went nowhere: NVTX_INJECTION64_PATH names /another/tool.so, which does not exist" in note
 
 
+TAKES_OUT = """
+import os, runpy, subprocess, sys
+for name in list(os.environ):
+    if name in {names}:
+        del os.environ[name]
+{then}
+"""
+ITSELF = "runpy.run_path(sys.argv.pop())"
+A_CHILD = "subprocess.run([sys.executable, sys.argv[1]], check=True)"
+
+
+@needs_both
+@pytest.mark.parametrize(
+    ("names", "then"),
+    [
+        (["NVTX_INJECTION64_PATH"], ITSELF),
+        (["NVTX_INJECTION64_PATH"], A_CHILD),
+        (["NVTX_INJECTION64_PATH", "KINETOGRAPH_RUN"], ITSELF),
+    ],
+    ids=["itself", "a child", "all of us"],
+)
+def test_a_program_that_takes_us_out_of_the_environment_is_told_so(
+    names: list[str], then: str, tmp_path: Path
+) -> None:
+    done = recorded(tmp_path / "trace.json", "-c", TAKES_OUT.format(names=names, then=then), PROGRAM)
+    assert done.returncode == 0, done.stderr
+    trace = kg.load(tmp_path / "trace.json")
+    assert categories(trace) == {"by ittapi": "of ittapi"}
+    (note,) = notes(trace, "annotations")
+    assert note.endswith(
+        "NVTX annotations of nvtx are not recorded: "
+        "NVTX_INJECTION64_PATH was taken out of the environment before the first of them"
+    )
+
+
 @needs_both
 def test_without_us_the_program_does_the_same(program_in_c: Path) -> None:
     assert python(PROGRAM, program_in_c).stdout == b"7\n"

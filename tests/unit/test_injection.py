@@ -123,6 +123,17 @@ def test_our_own_ranges_are_named_if_the_first_came_before_installing(ours: str)
 
 
 @pytest.mark.parametrize("ours", ["nvtx", "itt"])
+def test_our_own_ranges_are_named_if_the_variable_was_gone_before_the_first(ours: str) -> None:
+    variable = {"nvtx": injection.NVTX, "itt": injection.ITT}[ours].variable
+    gone = f"kg.{ours}.install(); import os; del os.environ['{variable}']"
+    assert noted_of_ours(ours, gone) == [
+        f"{ours.upper()} annotations of kg.{ours} are not recorded: "
+        f"{variable} was taken out of the environment before the first of them"
+    ]
+    assert noted_of_ours(ours, f"kg.{ours}.install(); kg.{ours}.mark('first'); {gone}") == []
+
+
+@pytest.mark.parametrize("ours", ["nvtx", "itt"])
 def test_our_own_ranges_before_a_session_need_no_note(ours: str) -> None:
     program = f"import kinetograph as kg\nkg.{ours}.mark('first')\nwith kg.profile() as p: pass\n"
     assert printed_by(program + "print([note.kind for note in p.trace.notes])") == ["['clock', 'cost']"]

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from kinetograph import _native
+from kinetograph import _native, injection
 from kinetograph.run.command import program_folder, split_interpreter_arguments
 from kinetograph.run.directory import VARIABLE, RunDirectory
 from kinetograph.run.settings import RunSettings
@@ -44,6 +44,7 @@ def start() -> None:
     except Exception as error:
         _leave_reason(error)
         return
+    injection.take_part_in_run()
     with _path_of_the_program():
         _begin(_name)
     # First of all functions at exit, and so the last one that is called.
