@@ -62,8 +62,14 @@ def _module_for(name: str) -> str:
             return module
     known = ", ".join([*_SAVERS][:-1]) + " or " + [*_SAVERS][-1]
     raise UsageError(
-        f"cannot write {name!r}: expected a path that ends in {known}", hint=f"name it {name + '.json'!r}"
+        f"cannot write {name!r}: expected a path that ends in {known}", hint=f"name it {_better_name(name)!r}"
     )
+
+
+def _better_name(name: str) -> str:
+    """In small letters, if that is all: files are also looked for by their suffix."""
+    suffix = known_suffix(name.lower())
+    return name[: -len(suffix)] + suffix if suffix else f"{name}.json"
 
 
 def _save_function(module: str) -> Saver:

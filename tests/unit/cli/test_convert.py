@@ -29,6 +29,20 @@ def test_an_unknown_suffix_is_an_error_and_writes_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == [source]
 
 
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [("b.JSON", "b.json"), ("B.Json.GZ", "B.json.gz"), ("b.PFtrace", "b.pftrace"), ("b.xyz", "b.xyz.json")],
+)
+def test_the_hint_on_a_suffix_names_a_path_that_can_be_written(
+    tmp_path: Path, name: str, better: str
+) -> None:
+    source = tmp_path / "a.json"
+    gpu_trace().save(source)
+    result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / name)])
+    assert f"hint: name it {str(tmp_path / better)!r}\n" in result.stderr
+    assert CliRunner().invoke(main, ["convert", str(source), str(tmp_path / better)]).exit_code == 0
+
+
 @pytest.mark.parametrize("suffix", [".pftrace", ".perfetto-trace", ".pftrace.gz"])
 def test_there_and_back_through_perfettos_format_is_the_same_json(tmp_path: Path, suffix: str) -> None:
     source, between, target = tmp_path / "a.json", tmp_path / f"b{suffix}", tmp_path / "a2.json"
