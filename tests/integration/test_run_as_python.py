@@ -167,7 +167,7 @@ def test_without_site_packages_the_program_is_not_started_and_why_is_told(trace:
         (["-o", "trace.xml"], "expected a path that ends in"),
         (["-o", "nowhere/trace.json"], "there is no folder"),
         (["-o", "{job}.json"], "{job}"),
-        (["--activities", "cpu,gramophone"], "GRAMOPHONE"),
+        (["--activities", "cpu,gramophone"], "got 'gramophone'"),
         (["--memory-limit", "much"], "512M"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kinetograph.cli.activities import ACTIVITIES
 from kinetograph.cli.host_options import host_options, taken_access, taken_hosts
 from kinetograph.cli.sizes import DURATION_NS
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
@@ -49,7 +50,9 @@ class _Report(NamedTuple):
 @click.option(
     "--start-step-multiple", type=click.IntRange(min=1), metavar="M", help="Begin with a multiple of M."
 )
-@click.option("--activities", metavar="NAMES", help="What to record, separated by commas: cpu,cuda.")
+@click.option(
+    "--activities", type=ACTIVITIES, metavar="NAMES", help="What to record, separated by commas: cpu,cuda."
+)
 @click.option("--cuda", is_flag=True, help="The same as --activities cpu,cuda.")
 @click.option("--record-shapes", "report_input_shapes", is_flag=True, help="Note the shapes of inputs.")
 @click.option("--profile-memory", is_flag=True, help="Record allocations.")
@@ -129,9 +132,8 @@ def _request(options: dict[str, Any]) -> CaptureRequest:
     from kinetograph.ondemand.request import CaptureRequest
 
     if options.pop("cuda"):
-        options["activities"] = options["activities"] or "cpu,cuda"
-    names = (options["activities"] or "cpu").upper().split(",")
-    options["activities"] = tuple(name.strip() for name in names)
+        options["activities"] = options["activities"] or ("CPU", "CUDA")
+    options["activities"] = options["activities"] or ("CPU",)
     return CaptureRequest(**options)
 
 

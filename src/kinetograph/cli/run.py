@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from kinetograph.cli.activities import ACTIVITIES
 from kinetograph.cli.program_arguments import ProgramCommand
 from kinetograph.cli.sizes import BYTES, DURATION_NS
 
@@ -47,7 +48,9 @@ __all__ = ["run"]
     show_default=True,
     help="Memory that a process may use for recording, and the launcher for the trace.",
 )
-@click.option("--activities", metavar="NAMES", help="What to record, separated by commas: cpu,cuda.")
+@click.option(
+    "--activities", type=ACTIVITIES, metavar="NAMES", help="What to record, separated by commas: cpu,cuda."
+)
 @click.option(
     "--cuda", is_flag=True, help="Record CUDA: kernels, copies, calls. The same as --activities cpu,cuda."
 )
@@ -130,9 +133,7 @@ def run(**options: Any) -> None:
     with_agent = options.pop("agent")
     if options.pop("cuda"):
         require_cuda()
-        options["activities"] = options["activities"] or "cpu,cuda"
-    if options["activities"] is not None:
-        options["activities"] = tuple(options["activities"].upper().split(","))
+        options["activities"] = options["activities"] or ("CPU", "CUDA")
     options["min_duration_ns"] = options["min_duration_ns"] or 0
     started = ProgramRun(RunSettings(**options), program, form=form, parent=parent, with_agent=with_agent)
     ending = started.start_and_wait()

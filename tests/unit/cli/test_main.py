@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kinetograph import cli
+from kinetograph.cli.activities import ACTIVITIES
 from sample_traces import gpu_trace, trace_of
 
 
@@ -55,6 +56,22 @@ def test_version_is_the_packages() -> None:
 @pytest.mark.parametrize("arguments", [["nonsense"], ["summary"], ["recover", "/no/such/folder"], ["--what"]])
 def test_wrong_use_exits_with_two(arguments: list[str]) -> None:
     assert CliRunner().invoke(cli.main, arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("verb", ["run", "capture"])
+def test_an_activity_that_nobody_knows_is_wrong_use_and_told_as_it_was_written(
+    verb: str, tmp_path: Path
+) -> None:
+    more = {"run": ["-c", "open('has run', 'w')"], "capture": ["--all", "-o", str(tmp_path / "traces")]}
+    result = CliRunner().invoke(cli.main, [verb, "--activities", "cpu,gpu", *more[verb]])
+    assert result.exit_code == 2
+    assert "'--activities': expected some of cpu, xpu, cuda," in result.stderr
+    assert "got 'gpu'" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_activities_are_taken_in_letters_of_any_size() -> None:
+    assert ACTIVITIES.convert("cpu, Cuda", None, None) == ("CPU", "CUDA")
 
 
 def test_an_error_of_ours_goes_to_stderr_without_a_traceback(tmp_path: Path) -> None:
