@@ -6,18 +6,17 @@ from pathlib import Path
 
 import click
 
+from kinetograph.cli.paths import FILE
 from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.trace import load
 from kinetograph.trace.formats import usable_path
 
 __all__ = ["convert"]
 
-_PATH = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("source", metavar="A", type=_PATH)
-@click.argument("target", metavar="B", type=_PATH)
+@click.argument("source", metavar="A", type=FILE)
+@click.argument("target", metavar="B", type=FILE)
 def convert(source: Path, target: Path) -> None:
     """Rewrite trace A as B, in the format of B's suffix. An A of - is stdin.
 

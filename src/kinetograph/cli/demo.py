@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kinetograph.cli.paths import FILE
 from kinetograph.cli.streams import as_called
 
 __all__ = ["demo"]
@@ -15,7 +16,7 @@ __all__ = ["demo"]
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     default=Path("kinetograph-demo.json.gz"),
     show_default=True,
     help="Where to write the trace.",

@@ -14,6 +14,7 @@ from kinetograph.analysis.call_tree import call_tree, duration_text
 from kinetograph.analysis.grid import Grid, printable
 from kinetograph.analysis.summary_tables import SORT_KEYS, summary_tables
 from kinetograph.analysis.task_times import task_table
+from kinetograph.cli.paths import FILE
 from kinetograph.cli.streams import stdin_for_dash
 from kinetograph.cli.tables import print_grid
 from kinetograph.errors import KinetographError
@@ -43,7 +44,7 @@ _DEFAULTS = SummaryOptions()
 
 
 @click.command()
-@click.argument("trace_path", metavar="TRACE", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("trace_path", metavar="TRACE", type=FILE)
 @click.option(
     "--sort-by", type=click.Choice(SORT_KEYS), default="self", show_default=True, help="Largest first."
 )

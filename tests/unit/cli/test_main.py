@@ -58,6 +58,17 @@ def test_wrong_use_exits_with_two(arguments: list[str]) -> None:
     assert CliRunner().invoke(cli.main, arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["summary", ""], ["convert", "", "b.json"], ["convert", "a.json", ""], ["demo", "-o", ""]],
+    ids=" ".join,
+)
+def test_an_empty_name_is_not_taken_for_the_current_folder(arguments: list[str]) -> None:
+    result = CliRunner().invoke(cli.main, arguments)
+    assert result.exit_code == 2
+    assert "the name is empty" in result.stderr
+
+
 @pytest.mark.parametrize("verb", ["run", "capture"])
 def test_an_activity_that_nobody_knows_is_wrong_use_and_told_as_it_was_written(
     verb: str, tmp_path: Path
