@@ -358,6 +358,16 @@ def test_a_ring_of_a_program_that_ends_at_once_has_the_device_and_says_what_it_l
 KILLED_BEHIND_WARM_UP = """
 import kinetograph as kg
 
+def looks():  # it sleeps after each
+    for tid in os.listdir("/proc/self/task"):
+        if open(f"/proc/self/task/{tid}/comm").read() == "kg-cupti\\n":
+            status = open(f"/proc/self/task/{tid}/status").read()
+            return int(status.partition("\\nvoluntary_ctxt_switches:")[2].split()[0])
+
+def wait_for_looks(count):
+    wanted = looks() + count
+    while looks() < wanted: time.sleep(0.001)
+
 def launch_until_recorded():  # with little else, for behind 200 KiB it is told again
     before = _native.cuda_status()[4]
     cuda.launch()
@@ -370,7 +380,7 @@ profile = kg.profile(
 )
 profile.start()
 cuda.launch()
-time.sleep(0.1)  # longer than between two looks whether there is something to be told
+wait_for_looks(2)  # whether there is something to be told: the first may have begun before
 profile.step()
 launch_until_recorded()
 launch_until_recorded()
