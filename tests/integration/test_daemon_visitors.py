@@ -12,7 +12,6 @@ import socket
 import struct
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -321,6 +320,7 @@ with socket.socket() as call:
     call.sendall(struct.pack("=i", {len(text)}) + {text!r})
 """
     daemon.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED)
     assert daemon.agents.start_without_agent(code).wait() == 0
     wait_until(lambda: " 65534 " not in Path("/proc/net/tcp").read_text())
     daemon.process.send_signal(signal.SIGCONT)
@@ -438,9 +438,9 @@ def test_who_cancels_or_goes_at_once_is_heard(daemon: Daemon) -> None:
 
 def test_a_daemon_that_is_stopped_for_a_while_goes_on(daemon: Daemon) -> None:
     daemon.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED)
     with daemon.connection() as connection:
         connection.sendall(struct.pack("=i", 20) + b'{"fn": "getStatus" }')
-        time.sleep(0.1)  # while it is stopped
         daemon.process.send_signal(signal.SIGCONT)
         assert everything(connection)
 
