@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.sampled import functions, spans_of, stack_of
@@ -45,20 +48,47 @@ def blocked_in_accept() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def blocked_in_sleep() -> Iterator[Callable[[], None]]:
-    def sleeps() -> None:
-        time.sleep(1)
+def blocked_in_read() -> Iterator[Callable[[], None]]:
+    pipe, other_end = os.pipe()
 
-    yield sleeps
+    def reads() -> None:
+        os.read(pipe, 1)
+        os.close(pipe)
+
+    yield reads
+    os.close(other_end)
+
+
+class Look(NamedTuple):
+    """What a thread does."""
+
+    stack: list[str]
+    state: str
+    switches: list[str]
+    """How often it has waited, and was made to: it does once more when it waits for something else."""
+
+    @classmethod
+    def at(cls, thread: threading.Thread) -> Look:
+        stack = stack_of(sys._current_frames().get(thread.ident or 0))
+        lines = Path(f"/proc/self/task/{thread.native_id}/status").read_text().splitlines()
+        status = dict(line.split(":\t") for line in lines)
+        switches = [value for key, value in status.items() if key.endswith("_ctxt_switches")]
+        return cls(stack, status["State"][0], switches)
 
 
 def wait_until_it_stands_in(thread: threading.Thread, function: str) -> list[str]:
-    """The thread's stack, once it has entered the function, and had time to wait there."""
+    """The thread's stack, once it waits within the function.
+
+    Not for the GIL: that was free between two looks, and who waits for it wakes up.
+    """
+    before, deadline = None, time.monotonic() + 60
     while True:
-        time.sleep(0.02)
-        stack = stack_of(sys._current_frames().get(thread.ident or 0))
-        if function in stack:
-            return stack
+        look = Look.at(thread)
+        if look == before and look.state == "S" and function in look.stack:
+            return look.stack
+        assert time.monotonic() < deadline, look
+        before = look
+        time.sleep(0.001)
 
 
 @contextmanager
@@ -68,7 +98,7 @@ def waiting_thread(target: Callable[[], None]) -> Iterator[threading.Thread]:
     yield thread
 
 
-@pytest.mark.parametrize("blocked", [blocked_in_lock, blocked_in_accept, blocked_in_sleep])
+@pytest.mark.parametrize("blocked", [blocked_in_lock, blocked_in_accept, blocked_in_read])
 def test_a_thread_that_waits_all_the_time_shows_its_stack(
     blocked: Callable[[], Iterator[Callable[[], None]]],
 ) -> None:
