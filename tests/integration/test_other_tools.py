@@ -304,6 +304,18 @@ def test_nvtx_calls_arrive_as_they_were_made(emit: Emit) -> None:
     assert (named_thread["thread"], named_thread["text"]) == (named_thread["tid"], "worker")
 
 
+def test_subclasses_of_str_and_lone_surrogates_are_messages_too(emit: Emit) -> None:
+    name, surrogate, *_numbers = named(emit("nvtx_odd_arguments", "nvtx").calls, "mark")
+    assert name["text"] == "name"
+    # It is spelled out, for it has no UTF-8; the log is JSON, which reads that again as the letter.
+    assert surrogate["text"] == "\udc80"
+
+
+def test_numbers_of_numpy_are_payloads(emit: Emit) -> None:
+    *_messages, integer, real = named(emit("nvtx_odd_arguments", "nvtx").calls, "mark")
+    assert (integer["payload"], real["payload"]) == (-3, 0.5)
+
+
 def test_itt_calls_arrive_as_they_were_made(emit: Emit) -> None:
     seen = emit("itt_api", "itt")
     told = [

@@ -357,6 +357,19 @@ def nvtx_api(_target: str) -> object:
     }
 
 
+def nvtx_odd_arguments(_target: str) -> object:
+    import numpy
+
+    class Name(str):
+        pass
+
+    kg.nvtx.mark(Name("name"))
+    kg.nvtx.mark("\udc80")
+    kg.nvtx.mark("numbers", payload=numpy.int32(-3))
+    kg.nvtx.mark("numbers", payload=numpy.float32(0.5))
+    return None
+
+
 def itt_api(_target: str) -> object:
     itt = kg.itt
     itt.range_push("plain")

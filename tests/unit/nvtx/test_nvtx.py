@@ -99,19 +99,6 @@ def test_a_string_handle_stays_in_its_domain() -> None:
         nvtx.string_handle(3)  # type: ignore[arg-type]
 
 
-def test_subclasses_of_str_and_lone_surrogates_are_messages_too() -> None:
-    class Name(str):
-        pass
-
-    nvtx.range_push(Name("name"))
-    nvtx.range_push("\udc80")
-
-
-def test_numbers_of_numpy_are_payloads() -> None:
-    nvtx.mark("numbers", payload=numpy.int32(3))
-    nvtx.mark("numbers", payload=numpy.float32(0.5))
-
-
 @pytest.mark.parametrize("module", [kg.nvtx, kg.itt])
 def test_a_range_decorates_functions_that_do_not_give_way(module: Any) -> None:
     @module.range("function")
