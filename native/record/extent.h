@@ -147,8 +147,9 @@ struct SessionFileHeader {
     std::atomic<uint64_t> names_refused;
     std::atomic<uint64_t> names_shortened;
     std::atomic<uint32_t> all_threads;  // whether a session of all threads recorded here
-    // Zero in files of before this was added.
+    // Zero in files of before these were added.
     std::atomic<uint64_t> ring_held_at;  // what a ring had at this tick it keeps, for its end; 0: it goes on
+    std::atomic<uint64_t> file_bytes;    // so long the file is, unless it was cut
 };
 inline constexpr char session_file_magic[8] = "KGSESS1";
 inline constexpr uint32_t session_file_version = 2;

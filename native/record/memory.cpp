@@ -218,6 +218,7 @@ std::unique_ptr<Segment> SlabPool::map_file(BackingFile& file, size_t bytes) {
     if (memory == MAP_FAILED) return refuse(no_memory);
     madvise(memory, bytes, MADV_DONTFORK);
     file.bytes += bytes;
+    if (file.told_bytes) file.told_bytes->store(file.bytes, std::memory_order_relaxed);
     *segment = {static_cast<std::byte*>(memory), bytes, file.number, is_spill, nullptr, 0};
     return segment;
 }
@@ -296,8 +297,8 @@ void SlabPool::set_limits(const PoolLimits& limits) {
     exhausted_.store(false, std::memory_order_relaxed);
 }
 
-void SlabPool::use_session_file(int descriptor) {
-    session_file_ = {descriptor, session_header_bytes, ++files_, base::identity_of(descriptor)};
+void SlabPool::use_session_file(int descriptor, std::atomic<uint64_t>* told_bytes) {
+    session_file_ = {descriptor, session_header_bytes, ++files_, base::identity_of(descriptor), told_bytes};
     collect_free_slabs();
 }
 

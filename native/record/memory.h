@@ -31,6 +31,7 @@ struct BackingFile {
     size_t bytes = 0;
     uint64_t number = 0;
     base::FileIdentity identity{};
+    std::atomic<uint64_t>* told_bytes = nullptr;  // where its length is kept
     bool is_open() const { return descriptor >= 0; }
 };
 
@@ -86,7 +87,7 @@ public:
     void set_limits(const PoolLimits& limits);
     // From now on memory comes from this file (descriptor owned by the caller); -1: from anonymous memory
     // again.
-    void use_session_file(int descriptor);
+    void use_session_file(int descriptor, std::atomic<uint64_t>* told_bytes = nullptr);
 
     // Has a few slabs ready, so that a short session never waits for the kernel.
     void prepare();

@@ -286,6 +286,15 @@ void note_that_it_lives(Recording& recording, const SessionFileHeader& header, s
               "pieces of 64 KiB changed while they were read, and were left out");
 }
 
+// Not of one that is alive: it grows while it is read.
+void note_a_cut(Recording& recording, const MappedFile& file) {
+    const uint64_t whole = file.header().file_bytes.load(std::memory_order_relaxed);
+    if (file.bytes() < whole)
+        recording.notes.emplace_back(
+            "truncated", "the session file had " + std::to_string(whole) + " bytes, and the first " +
+                             std::to_string(file.bytes()) + " are here: what lay behind them is missing");
+}
+
 void note_the_end(Recording& recording, const SessionFileHeader& header, bool is_never_stopped) {
     size_t open = 0;
     for (const ThreadRecording& thread : recording.threads) open += thread.open.size();
@@ -394,6 +403,7 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
         note_that_it_lives(recording, header, file->left_out(), options.is_never_stopped);
     else
         note_the_end(recording, header, options.is_never_stopped);
+    if (!is_alive) note_a_cut(recording, *file);
     note_losses(found, header, recording);
     add_left_open(found, recording.threads);
     recording.scope_cost_ns = std::isfinite(header.scope_cost_ns) ? header.scope_cost_ns : 0;

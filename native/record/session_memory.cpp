@@ -22,7 +22,7 @@ void Recorder::open_session_file(const std::string& directory) {
         names_refused_before_file_ = strings_.refused();
         names_shortened_before_file_ = strings_.shortened();
         ++session_file_users_;
-        pool_.use_session_file(session_file_->descriptor());
+        pool_.use_session_file(session_file_->descriptor(), &session_file_->header().file_bytes);
         move_all_to_new_memory();
         pool_.prepare();  // a small beginning: what is journalled first would take a whole segment
     }

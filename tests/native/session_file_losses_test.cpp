@@ -110,6 +110,19 @@ TEST(only_what_was_lost_since_the_file_began_is_told) {
     CHECK(note(recovered(directory), "unbalanced").starts_with("2 scopes ended"));
 }
 
+TEST(a_file_that_was_cut_says_so) {
+    const Directory directory;
+    in_child([&] {
+        Recorder::instance().start(in(directory));
+        for (int i = 0; i < 200'000; ++i) scope("recorded");
+    });
+    const size_t whole = recovered(directory).size();
+    CHECK(whole == 200'000 && note(recovered(directory), "truncated").empty());
+    const std::string file = directory.only_file();
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+    CHECK(recovered(directory).size() < whole && !note(recovered(directory), "truncated").empty());
+}
+
 TEST(names_that_were_cut_and_what_recording_cost_are_told) {
     const Directory directory;
     in_child([&] {
