@@ -62,7 +62,8 @@ namespace about {
 inline constexpr std::string_view track = "kinetograph", version = "version", notes = "notes",
                                   metadata = "metadata", devices = "deviceProperties", rows = "rows",
                                   base_time = "baseTimeNanoseconds", window_start = "window_start_ns",
-                                  window_end = "window_end_ns", links = "links", shift = "shift_ns";
+                                  window_end = "window_end_ns", links = "links", shift = "shift_ns",
+                                  events = "events";
 inline constexpr int64_t newest_version = 1;
 }  // namespace about
 

@@ -60,12 +60,16 @@ public:
 
     trace::Trace read() {
         while (packets_.next()) read_packet(packets_.packet(), packets_.offset());
-        if (packets_.is_cut()) note_missing_end();
+        if (packets_.is_cut())
+            note_missing_end();
+        else
+            note_missing_events();
         return finish();
     }
 
 private:
     void note_missing_end();
+    void note_missing_events();
     void read_packet(std::string_view bytes, size_t offset);
     void take(const ProtoField& field, Packet& packet);
     Sequence& sequence_of(uint64_t id);
@@ -95,6 +99,7 @@ private:
     std::unordered_map<uint64_t, std::vector<uint32_t>> open_;  // rows, by track
     std::string members_;
     size_t events_ = 0;
+    int64_t told_events_ = 0;
     bool is_ours_ = false;
     std::optional<std::string> odd_links_;
     int64_t base_ns_ = 0, shift_ns_ = 0, window_start_ns_ = 0, window_end_ns_ = 0;
@@ -108,6 +113,15 @@ void Reader::note_missing_end() {
     filler_.add_note("truncated", "the file ends within the packet at byte " +
                                       std::to_string(packets_.offset()) + ", after " +
                                       std::to_string(events_) + " events: what came behind is missing");
+}
+
+// Cut between two packets.
+void Reader::note_missing_events() {
+    const auto read = static_cast<int64_t>(filler_.trace().size());
+    if (read < told_events_)
+        filler_.add_note("truncated", "the file has " + std::to_string(read) + " of the " +
+                                          std::to_string(told_events_) +
+                                          " events that were written: what came behind is missing");
 }
 
 Sequence& Reader::sequence_of(uint64_t id) {
@@ -392,6 +406,7 @@ void Reader::read_about(const TrackEvent& event, size_t offset) {
         if (name == about::metadata && json.starts_with('{')) read_metadata(json);
         if (name == about::devices) filler_.set_device_properties(json);
         if (name == about::rows) read_name_rows(annotation.text, offset);
+        if (name == about::events) told_events_ = number;
         if (name == about::base_time) time(base_ns_);
         if (name == about::shift) time(shift_ns_);
         if (name == about::window_start) time(window_start_ns_);

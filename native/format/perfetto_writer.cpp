@@ -126,6 +126,7 @@ void Writer::write_about() {
         out_.number(event::type, event::instant);
         out_.text(event::name, about::track);
         args.integer(out_, event::annotations, about::version, about::newest_version);
+        args.integer(out_, event::annotations, about::events, int64_t(trace_.size()));
         args.json(out_, event::annotations, about::notes, notes());
         args.json(out_, event::annotations, about::metadata, metadata());
         args.json(out_, event::annotations, about::devices, trace_.device_properties);
