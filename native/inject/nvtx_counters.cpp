@@ -1,5 +1,6 @@
 #include "inject/nvtx_counters.h"
 
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -17,25 +18,47 @@ namespace kinetograph::inject {
 
 namespace {
 
+// How values are meant.
+struct Meaning {
+    bool has_our_times = true;
+    bool is_difference = false;  // to the value before
+    double scale = 1;
+};
+
 struct Counter {
     std::string name;
     uint64_t type;
-    bool has_our_times;
+    Meaning meaning;
+    std::map<std::string, double> totals;  // of differences, by name; with the lock
 };
 
-// Without a word about them, times are those of the tool.
-bool has_our_times(const nvtxSemanticsHeader_t* semantics) {
+void see(const nvtxSemanticsTime_t& time, Meaning& meaning) {
+    meaning.has_our_times = time.timeDomainId == NVTX_TIMESTAMP_TYPE_NONE ||
+                            time.timeDomainId == NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED;
+}
+
+void see(const nvtxSemanticsCounter_t& counter, Meaning& meaning) {
+    constexpr uint64_t type_bits = 3 << 4;
+    meaning.is_difference = (counter.flags & type_bits) == NVTX_COUNTER_FLAG_VALUETYPE_DELTA;
+    if (counter.unitScaleNumerator != 0 && counter.unitScaleDenominator != 0)
+        meaning.scale = double(counter.unitScaleNumerator) / double(counter.unitScaleDenominator);
+}
+
+// Without a word about them, times are those of the tool, and values stand for themselves.
+Meaning meaning_of(const nvtxSemanticsHeader_t* semantics) {
+    Meaning meaning;
     for (; semantics; semantics = semantics->next) {
-        if (semantics->semanticId != NVTX_SEMANTIC_ID_TIME_V1) continue;
-        const auto* time = reinterpret_cast<const nvtxSemanticsTime_t*>(semantics);
-        return time->timeDomainId == NVTX_TIMESTAMP_TYPE_NONE ||
-               time->timeDomainId == NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED;
+        if (semantics->semanticId == NVTX_SEMANTIC_ID_TIME_V1)
+            see(*reinterpret_cast<const nvtxSemanticsTime_t*>(semantics), meaning);
+        if (semantics->semanticId == NVTX_SEMANTIC_ID_COUNTERS_V1 &&
+            semantics->structSize >= offsetof(nvtxSemanticsCounter_t, limitType))
+            see(*reinterpret_cast<const nvtxSemanticsCounter_t*>(semantics), meaning);
     }
-    return true;
+    return meaning;
 }
 
 struct Counters {
-    std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Counter>> all;
+    std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<Counter>> all;
     uint64_t next_id = NVTX_COUNTER_ID_DYNAMIC_START;
 };
 
@@ -45,7 +68,7 @@ Counters& counters() {
     return all;
 }
 
-const Counter* counter_of(const Domain& domain, uint64_t id) {
+Counter* counter_of(const Domain& domain, uint64_t id) {
     Counters& known = counters();
     std::lock_guard lock(library_mutex);
     const auto counter = known.all.find({&domain, id});
@@ -109,49 +132,70 @@ uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* attribu
     std::lock_guard lock(library_mutex);
     const uint64_t id =
         attributes->counterId != NVTX_COUNTER_ID_NONE ? attributes->counterId : known.next_id++;
-    known.all.try_emplace({&domain, id},
-                          std::make_unique<Counter>(Counter{utf8(attributes->name), attributes->schemaId,
-                                                            has_our_times(attributes->semantics)}));
+    known.all.try_emplace(
+        {&domain, id},
+        std::make_unique<Counter>(
+            Counter{utf8(attributes->name), attributes->schemaId, meaning_of(attributes->semantics), {}}));
     return id;
 }
 
 namespace {
 
-void record(const Domain& domain, const std::string& name, uint64_t ticks, double value) {
+void record(const Domain& domain, Counter& counter, const std::string& name, uint64_t ticks, double value) {
+    value *= counter.meaning.scale;
+    if (counter.meaning.is_difference) {
+        std::lock_guard lock(library_mutex);
+        value = counter.totals[name] += value;
+    }
     recorder->annotation_counter(name_id(domain, name), ticks, value);
 }
 
-void record_values(const Domain& domain, const Counter& counter, uint64_t ticks, const char* data,
-                   size_t bytes) {
-    double value;
+// Calls visit(name, type, offset) for each number that a sample consists of.
+template <class Visit>
+void for_each_number(const Domain& domain, const Counter& counter, Visit&& visit) {
     const Schema* group = schema_of(domain, counter.type);
-    const uint64_t type = group && group->is_alias() ? group->entries[0].type : counter.type;
-    if (read_number(type, data, bytes, value)) return record(domain, counter.name, ticks, value);
-    if (!group) return;
+    if (!group || group->is_alias())
+        return visit(counter.name, group ? group->entries[0].type : counter.type, 0);
     for (const SchemaEntry& entry : group->entries)
-        if (entry.offset < bytes && read_number(entry.type, data + entry.offset, bytes - entry.offset, value))
-            record(domain, counter.name + "." + entry.name, ticks, value);
+        visit(counter.name + "." + entry.name, entry.type, entry.offset);
+}
+
+void record_values(const Domain& domain, Counter& counter, uint64_t ticks, const char* data, size_t bytes) {
+    for_each_number(domain, counter, [&](const std::string& name, uint64_t type, size_t offset) {
+        double value;
+        if (offset < bytes && read_number(type, data + offset, bytes - offset, value))
+            record(domain, counter, name, ticks, value);
+    });
 }
 
 }  // namespace
 
 void sample_counter(const Domain& domain, uint64_t id, double value) {
-    if (const Counter* counter = counter_of(domain, id))
-        record(domain, counter->name, recorder->ticks(), value);
+    if (Counter* counter = counter_of(domain, id))
+        record(domain, *counter, counter->name, recorder->ticks(), value);
 }
 
 void sample_counter(const Domain& domain, uint64_t id, const void* values, size_t bytes) {
-    const Counter* counter = counter_of(domain, id);
+    Counter* counter = counter_of(domain, id);
     if (counter && values)
         record_values(domain, *counter, recorder->ticks(), static_cast<const char*>(values), bytes);
 }
 
+void sample_zero(const Domain& domain, uint64_t id) {
+    Counter* counter = counter_of(domain, id);
+    if (!counter) return;
+    const uint64_t now = recorder->ticks();
+    for_each_number(domain, *counter, [&](const std::string& name, uint64_t, size_t) {
+        record(domain, *counter, name, now, 0);
+    });
+}
+
 bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
-    const Counter* counter = counter_of(domain, batch.counterId);
+    Counter* counter = counter_of(domain, batch.counterId);
     const size_t one = counter ? size_of_type(domain, counter->type) : 0;
     const size_t count = one == 0 ? 0 : batch.countersSize / one;
     const auto* values = static_cast<const char*>(batch.counters);
-    if (!counter || !counter->has_our_times || !values || !batch.timestamps) return false;
+    if (!counter || !counter->meaning.has_our_times || !values || !batch.timestamps) return false;
     if (batch.timestampsSize < count * sizeof *batch.timestamps) return false;
     for (size_t i = 0; i < count; ++i)
         record_values(domain, *counter, uint64_t(batch.timestamps[i]), values + i * one, one);

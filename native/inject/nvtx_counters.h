@@ -13,6 +13,8 @@ uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* counter
 void sample_counter(const Domain& domain, uint64_t counter, double value);
 // A group of counters gives a value for each of its members.
 void sample_counter(const Domain& domain, uint64_t counter, const void* values, size_t bytes);
+// One without a value, which says that it is zero.
+void sample_zero(const Domain& domain, uint64_t counter);
 // Values that were taken earlier. Times are those that nvtxTimestampGet gave: ticks. False for others.
 bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch);
 

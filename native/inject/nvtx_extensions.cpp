@@ -96,6 +96,13 @@ void sample_values(Handle handle, uint64_t counter, const void* values, size_t b
 } catch (...) {
 }
 
+// That it is as it was, or could not be had, is nothing to be shown.
+void sample_no_value(Handle handle, uint64_t counter, uint8_t reason) noexcept try {
+    const Domain& domain = domain_of(handle);
+    if (reason == NVTX_COUNTER_SAMPLE_ZERO && is_wanted(domain)) sample_zero(domain, counter);
+} catch (...) {
+}
+
 void count_lost(uint32_t count) {
     recorder->note("annotations", "values or events that NVTX gave with times of their own were not recorded",
                    count);
@@ -144,6 +151,7 @@ void fill_counters(Slots slots) {
     slots.put(NVTX3EXT_CBID_nvtxCounterSampleInt64, sample_number<int64_t>);
     slots.put(NVTX3EXT_CBID_nvtxCounterSampleFloat64, sample_number<double>);
     slots.put(NVTX3EXT_CBID_nvtxCounterSample, sample_values);
+    slots.put(NVTX3EXT_CBID_nvtxCounterSampleNoValue, sample_no_value);
     slots.put(NVTX3EXT_CBID_nvtxCounterBatchSubmit, submit_batch);
 }
 

@@ -1,5 +1,6 @@
 // NVIDIA's own NVTX calls our injection: what is pushed, started and marked, from many threads.
 #include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtSemanticsCounters.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +120,36 @@ TEST(counters) {
     CHECK(trace.size() == 2);
     CHECK(trace.args_of(0) == "\"value\":5" && trace.args_of(1) == "\"value\":6");
     CHECK(category(trace, "steps") == "counting");
+}
+
+TEST(counters_mean_what_their_semantics_say) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting with meaning");
+    nvtxSemanticsCounter_t meaning{};
+    meaning.header.structSize = sizeof meaning;
+    meaning.header.semanticId = NVTX_SEMANTIC_ID_COUNTERS_V1;
+    meaning.header.version = 1;
+    meaning.flags = NVTX_COUNTER_FLAG_VALUETYPE_DELTA | NVTX_COUNTER_FLAG_INTERPOLATION_UNTIL_NEXT;
+    meaning.unitScaleNumerator = 1024;
+    meaning.unitScaleDenominator = 2;
+    nvtxCounterAttr_t attributes{};
+    attributes.structSize = sizeof attributes;
+    attributes.schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64;
+    attributes.name = "freed";
+    attributes.semantics = &meaning.header;
+    const uint64_t freed = nvtxCounterRegister(domain, &attributes);
+    attributes.name = "queue";
+    attributes.semantics = nullptr;
+    const uint64_t queue = nvtxCounterRegister(domain, &attributes);
+    const auto session = start();
+    for (int i = 0; i < 3; ++i) nvtxCounterSampleInt64(domain, freed, 1);
+    nvtxCounterSampleInt64(domain, queue, 5);
+    nvtxCounterSampleNoValue(domain, queue, NVTX_COUNTER_SAMPLE_UNCHANGED);
+    nvtxCounterSampleNoValue(domain, queue, NVTX_COUNTER_SAMPLE_ZERO);
+    const trace::Trace trace = stop(session);
+    std::vector<std::string_view> values;
+    for (size_t row = 0; row < trace.size(); ++row) values.push_back(trace.args_of(row));
+    CHECK(values == std::vector<std::string_view>(
+                        {"\"value\":512", "\"value\":1024", "\"value\":1536", "\"value\":5", "\"value\":0"}));
 }
 
 TEST(a_thread_has_the_name_that_it_was_given) {
