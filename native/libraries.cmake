@@ -86,7 +86,7 @@ add_library(kinetograph_trace STATIC
   trace/averages.cpp trace/call_depth.cpp trace/call_tree.cpp trace/join.cpp trace/merge.cpp
   format/json_text.cpp format/json_number.cpp format/json_cursor.cpp format/json_check.cpp
   format/event_parser.cpp format/begin_ends.cpp format/trace_filler.cpp format/chrome_json_reader.cpp
-  format/flows.cpp format/name_rows.cpp format/event_writer.cpp format/chrome_json_writer.cpp
+  format/flows.cpp format/sequence_arrows.cpp format/name_rows.cpp format/event_writer.cpp format/chrome_json_writer.cpp
   format/json_pieces.cpp format/perfetto_interning.cpp format/perfetto_annotations.cpp format/perfetto_packets.cpp
   format/perfetto_tracks.cpp format/perfetto_arrows.cpp format/perfetto_counters.cpp format/perfetto_writer.cpp
   format/perfetto_sequence.cpp format/perfetto_values.cpp format/perfetto_places.cpp format/perfetto_links.cpp

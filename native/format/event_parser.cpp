@@ -227,6 +227,8 @@ void EventParser::take_name_argument(std::string_view key) {
         event_.device_type = integer_or_skip();
     } else if (key == track_argument::device_index) {
         event_.device_index = integer_or_skip();
+    } else if (key == track_argument::framework_thread) {
+        event_.framework_thread = integer_or_skip();
     } else {
         cursor_.skip_value();
     }

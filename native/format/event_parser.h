@@ -42,7 +42,7 @@ struct ParsedEvent {
     // Arguments of M events.
     std::optional<StringToken> label;  // "name" or "labels"
     std::string_view sort_index, lane_of, task_of;
-    std::optional<int64_t> device_type, device_index;
+    std::optional<int64_t> device_type, device_index, framework_thread;
 };
 
 // Takes an argument that has a place of its own in the event; `value` as it stands in JSON. False for others.

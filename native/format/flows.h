@@ -4,15 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/sequence_arrows.h"
 #include "trace/trace.h"
 
 namespace kinetograph::format {
-
-// One end of a forward-backward arrow.
-struct FlowEnd {
-    uint32_t row;
-    uint32_t id;
-};
 
 // Only arrows with both ends are drawn: importers count half ones as errors.
 class Flows {
@@ -23,12 +18,11 @@ public:
     bool is_device_work(size_t row) const { return on_device(row) && in(launch_side_, row); }
 
     // In order of row.
-    const std::vector<FlowEnd>& forward() const { return forward_; }
-    const std::vector<FlowEnd>& backward() const { return backward_; }
+    const std::vector<FlowEnd>& forward() const { return sequences_.forward; }
+    const std::vector<FlowEnd>& backward() const { return sequences_.backward; }
 
 private:
     void collect_correlations();
-    void collect_sequences();
     bool is_launch(size_t row) const;
     bool on_device(size_t row) const;
     bool in(const trace::Column<int64_t>& correlations, size_t row) const;
@@ -36,7 +30,7 @@ private:
     const trace::Trace& trace_;
     std::vector<bool> is_launch_category_;
     trace::Column<int64_t> launch_side_, device_side_;  // sorted correlation ids
-    std::vector<FlowEnd> forward_, backward_;
+    const SequenceArrows sequences_;
 };
 
 }  // namespace kinetograph::format

@@ -55,6 +55,7 @@ inline constexpr std::string_view lane_of = "lane_of";  // tid of the track whos
 inline constexpr std::string_view task_of = "task_of";  // tid of the thread the task runs on
 inline constexpr std::string_view device_type = "device_type";
 inline constexpr std::string_view device_index = "device_index";
+inline constexpr std::string_view framework_thread = "framework_thread";
 }  // namespace track_argument
 
 inline constexpr std::string_view spans_pid = "\"Spans\"";

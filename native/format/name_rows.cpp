@@ -62,6 +62,8 @@ std::string NameRows::track_members(const trace::Track& track, size_t lane) cons
     if (track.device_index != -1) {
         members += member(track_argument::device_index, std::to_string(track.device_index));
     }
+    if (track.framework_thread != 0)
+        members += member(track_argument::framework_thread, std::to_string(track.framework_thread));
     return members;
 }
 

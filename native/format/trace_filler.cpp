@@ -245,6 +245,7 @@ void TraceFiller::add_thread_name(const ParsedEvent& event, uint32_t index) {
     if (event.label) track.name = text_of(*event.label);
     if (event.device_type) track.device_type = static_cast<uint8_t>(*event.device_type);
     if (event.device_index) track.device_index = static_cast<int32_t>(*event.device_index);
+    if (event.framework_thread) track.framework_thread = static_cast<uint32_t>(*event.framework_thread);
     if (!event.task_of.empty()) tasks_.push_back({index, std::string(event.task_of)});
 }
 

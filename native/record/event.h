@@ -189,7 +189,7 @@ struct Operator {
     int64_t sequence;  // autograd's, of the forward and the backward operator; negative: none
     uint64_t flops = 0;
     uint32_t forward_thread =
-        0;  // of a backward operator, by the framework's numbers; 0: this is a forward one
+        0;  // of a backward operator, by the framework's numbers; 0 or with a mark: this is a forward one
     uint32_t inputs = 0;
     uint32_t members = 0;
     uint32_t number =

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kinetograph/record_abi.h"
 #include "trace/event_filter.h"
 
 namespace kinetograph::trace {
@@ -120,10 +121,20 @@ void RowWriter::write_named(size_t row, uint32_t track, const Clipped& clipped, 
     write_row(row, track, clipped, annotation.name);
 }
 
+// And not a task of it.
+Track& RowWriter::thread_of(size_t row) {
+    Track& track = trace_.tracks[trace_.track[row]];
+    return track.parent >= 0 ? trace_.tracks[size_t(track.parent)] : track;
+}
+
 // Those with inputs that were not likely to come again have a text of their own.
 void RowWriter::write_operator(size_t row, const Record& record) {
     record::Operator told{record.correlation, 0, 0, 0, 0, 0};
     if (record.payload != 0) std::memcpy(&told, record.payload_bytes(), sizeof told);
+    if (told.forward_thread & KINETOGRAPH_OWN_THREAD) {
+        thread_of(row).framework_thread = told.forward_thread & ~KINETOGRAPH_OWN_THREAD;
+        told.forward_thread = 0;
+    }
     if (told.sequence >= 0) {
         if (trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
         trace_.sequence[row] = told.sequence;

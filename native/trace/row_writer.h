@@ -72,6 +72,7 @@ private:
     // What it is called, and of which category that makes it.
     void write_named(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint8_t category);
     void write_operator(size_t row, const record::Record& record);
+    Track& thread_of(size_t row);
     void write_stack(size_t row, uint32_t stack);
     void write_counter_value(size_t row, double value);
     std::span<const std::string_view> left_out_of(const record::Record& record) const;

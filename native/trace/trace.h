@@ -69,6 +69,7 @@ struct Track {
     int32_t parent = -1;  // the thread's track, for a lane
     uint8_t device_type = 0;
     int32_t device_index = -1;
+    uint32_t framework_thread = 0;  // as PyTorch numbers the threads of a process; 0: not known
 };
 
 // Something lost, doubted or degraded. Written into every file and shown by every report.

@@ -108,6 +108,31 @@ TEST(forward_and_backward_operators_are_joined_by_their_number) {
     check_same_bytes_again(trace);
 }
 
+TEST(arrows_stay_within_the_thread_that_counted_and_within_the_process) {
+    trace::Trace trace = trace_of({{"sin", 1000, 2000, 0, Category::cpu_op},
+                                   {"cos", 3000, 4000, 1, Category::cpu_op},
+                                   {"SinBackward0", 8000, 8500, 1, Category::cpu_op},
+                                   {"CosBackward0", 9000, 9500, 1, Category::cpu_op},
+                                   {"of no thread that is here", 9600, 9700, 1, Category::cpu_op},
+                                   {"in another process", 5000, 6000, 2, Category::cpu_op}});
+    for (size_t row = 0; row < trace.size(); ++row) trace.sequence.push_back(0);
+    trace.processes.push_back({"2", "other", "CPU", "2"});
+    trace.tracks[2].process = 1;
+    trace.tracks[0].framework_thread = 7;
+    trace.tracks[1].framework_thread = 8;
+    for (const size_t row : {2, 3, 4}) set_args(trace, row, "\"Fwd thread id\":" + std::to_string(row + 5));
+    const std::string text = written(trace);
+    for (const char* start : {R"("id":1,"pid":1,"tid":1,"ts":1.000,"cat":"fwdbwd")",
+                              R"("id":2,"pid":1,"tid":2,"ts":3.000,"cat":"fwdbwd")"})
+        CHECK(contains(text, std::string(R"({"ph":"s",)") + start));
+    for (const char* end : {R"("id":1,"pid":1,"tid":2,"ts":8.000,"cat":"fwdbwd")",
+                            R"("id":2,"pid":1,"tid":2,"ts":9.000,"cat":"fwdbwd")"})
+        CHECK(contains(text, std::string(R"({"ph":"f",)") + end));
+    CHECK(!contains(text, R"("id":3)"));
+    CHECK(read(text).tracks[1].framework_thread == 8);
+    check_same_bytes_again(trace);
+}
+
 TEST(python_functions_get_ids_of_their_parents) {
     const trace::Trace trace = trace_of({{"a.py(1): f", 0, 9000, 0, Category::python_function},
                                          {"scope", 1000, 8000},

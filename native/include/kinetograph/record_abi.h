@@ -51,13 +51,17 @@ typedef struct kinetograph_device_event {
     const char* args;
 } kinetograph_device_event;
 
+/* In place of the number of a forward thread: that of the operator's own, told now and then. */
+#define KINETOGRAPH_OWN_THREAD 0x80000000u
+
 /* What a framework tells of an operator when it ends. `inputs` and `members` are 0 or from intern_text():
  * members of a JSON object without braces, spelled once for all operators that share them. Sessions that did
  * not ask for shapes leave `inputs` out, those that did not ask for FLOPs `flops`. */
 typedef struct kinetograph_operator {
     int64_t sequence;        /* autograd's number, which links forward and backward; negative: none */
     uint64_t flops;          /* 0: not known */
-    uint32_t forward_thread; /* of a backward operator, as the framework counts threads; else 0 */
+    uint32_t forward_thread; /* of a backward operator, as the framework counts threads; else 0, or
+                                its own thread's, with KINETOGRAPH_OWN_THREAD */
     uint32_t inputs;
     uint32_t members;
     uint32_t inputs_bytes;

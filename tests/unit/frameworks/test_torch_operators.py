@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +77,32 @@ def test_forward_and_backward_are_linked_as_by_torch(tmp_path: Path) -> None:
     theirs(step, tmp_path / "theirs.json")
     assert arrows(tmp_path / "ours.json") == arrows(tmp_path / "theirs.json")
     assert arrows(tmp_path / "ours.json")["aten::addmm", "AddmmBackward0"]
+
+
+def test_arrows_are_those_of_each_thread_also_in_a_file_that_is_written_again(tmp_path: Path) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    functions = {"sin": torch.sin, "cos": torch.cos, "exp": torch.exp}
+
+    def step() -> None:
+        made: dict[str, torch.Tensor] = {}
+        for name, function in functions.items():
+            call = partial(lambda name, function: made.update({name: function(weight)}), name, function)
+            thread = threading.Thread(target=call)
+            thread.start()
+            thread.join()
+        torch.stack(list(made.values())).sum().backward()
+
+    first, again = tmp_path / "first.json", tmp_path / "again.json"
+    with kg.profile():
+        step()
+    with kg.profile() as profile:
+        step()
+    profile.export_chrome_trace(str(first))
+    kg.load(first).save(again)
+    for path in (first, again):
+        drawn = arrows(path)
+        for name in functions:
+            assert drawn[f"aten::{name}", f"{name.title()}Backward0"] == 1, drawn
 
 
 def arrows(path: Path) -> Counter[tuple[str, str]]:

@@ -125,8 +125,11 @@ struct Thread {
     OpenOperators open;
     std::unique_ptr<Inputs> inputs;  // once a session asks for them
     Names names;
+    uint32_t numbered_for = 0;  // the last of `registrations` to hear of this thread's number
     std::shared_ptr<Thread> self;
 };
+
+uint32_t registrations = 0;  // how many there were; atomic
 
 // One word of static TLS; what it points to is let go of when the thread ends, and made again should torch
 // run an operator after that.
@@ -271,6 +274,17 @@ void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_o
     recorder->end_operator_with(open.begun, &told, at);
 }
 
+// Sequence numbers are each thread's own, so the recording has to know torch's number of this thread: from
+// the first operator that a session sees of it, and again for those that keep only the end.
+bool has_to_be_numbered(const Thread& thread, int64_t sequence) {
+    return sequence % 256 == 0 || thread.numbered_for != __atomic_load_n(&registrations, __ATOMIC_RELAXED);
+}
+
+[[gnu::noinline, gnu::cold]] uint32_t number_of(Thread& thread) {
+    thread.numbered_for = __atomic_load_n(&registrations, __ATOMIC_RELAXED);
+    return uint32_t(at::RecordFunction::currentThreadId()) | KINETOGRAPH_OWN_THREAD;
+}
+
 // Of the one on top. Told of later, it has ended at `at`.
 [[gnu::always_inline]] inline void end(Thread& thread, OpenOperator& open, const Ending& ending,
                                        uint64_t at = 0) {
@@ -278,6 +292,8 @@ void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_o
     if (ending.sequence >= 0) {
         open.sequence = ending.sequence;
         open.forward_thread = uint32_t(ending.forward_thread);
+        if (open.forward_thread == 0 && has_to_be_numbered(thread, ending.sequence)) [[unlikely]]
+            open.forward_thread = number_of(thread);
     }
     if (ending.scope == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), open);
     if (open.has_details || ending.number != 0 || at != 0) [[unlikely]]
@@ -366,6 +382,7 @@ int registration = 0;
 
 at::CallbackHandle next_registration(bool needs_inputs) {
     registration = 1 - registration;
+    __atomic_add_fetch(&registrations, 1, __ATOMIC_RELAXED);
     is_parents[size_t(registration)].store(false, std::memory_order_relaxed);
     at::RecordFunctionCallback callback = registration == 0
                                               ? at::RecordFunctionCallback(on_start<0>, on_end<0>)
