@@ -125,7 +125,8 @@ struct Thread {
     OpenOperators open;
     std::unique_ptr<Inputs> inputs;  // once a session asks for them
     Names names;
-    uint32_t numbered_for = 0;  // the last of `registrations` to hear of this thread's number
+    uint32_t until_numbered = 1;  // so many operators until the recording hears of this thread's number
+    uint32_t numbered_for = 0;    // the last of `registrations` to have heard of it
     std::shared_ptr<Thread> self;
 };
 
@@ -276,11 +277,14 @@ void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_o
 
 // Sequence numbers are each thread's own, so the recording has to know torch's number of this thread: from
 // the first operator that a session sees of it, and again for those that keep only the end.
-bool has_to_be_numbered(const Thread& thread, int64_t sequence) {
-    return sequence % 256 == 0 || thread.numbered_for != __atomic_load_n(&registrations, __ATOMIC_RELAXED);
+bool has_to_be_numbered(Thread& thread) {
+    return --thread.until_numbered == 0 ||
+           thread.numbered_for != __atomic_load_n(&registrations, __ATOMIC_RELAXED);
 }
 
 [[gnu::noinline, gnu::cold]] uint32_t number_of(Thread& thread) {
+    constexpr uint32_t operators_between = 256;
+    thread.until_numbered = operators_between;
     thread.numbered_for = __atomic_load_n(&registrations, __ATOMIC_RELAXED);
     return uint32_t(at::RecordFunction::currentThreadId()) | KINETOGRAPH_OWN_THREAD;
 }
@@ -292,7 +296,7 @@ bool has_to_be_numbered(const Thread& thread, int64_t sequence) {
     if (ending.sequence >= 0) {
         open.sequence = ending.sequence;
         open.forward_thread = uint32_t(ending.forward_thread);
-        if (open.forward_thread == 0 && has_to_be_numbered(thread, ending.sequence)) [[unlikely]]
+        if (open.forward_thread == 0 && has_to_be_numbered(thread)) [[unlikely]]
             open.forward_thread = number_of(thread);
     }
     if (ending.scope == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), open);
