@@ -252,6 +252,7 @@ int session_discard(uint64_t session) noexcept {
 
 static_assert(sizeof active == sizeof(uint32_t));
 static_assert(KINETOGRAPH_ANNOTATION == uint32_t(Category::annotation));
+static_assert(KINETOGRAPH_OWN_THREAD == own_thread);
 static_assert(KINETOGRAPH_UNFINISHED == flag_unfinished && KINETOGRAPH_ASYNC == flag_async);
 
 const kinetograph_record_table& table() {

@@ -182,6 +182,9 @@ inline constexpr int64_t counters_resource = 2'000'000;
 // has told all.
 inline constexpr std::string_view device_is_complete = "device_is_complete";
 
+// In place of the number of a forward thread: that of the operator's own.
+inline constexpr uint32_t own_thread = 1U << 31;
+
 // What a framework tells of an operator, besides its name. `inputs` and `members` are name ids of texts: JSON
 // members of its arguments, which all operators with inputs of one shape share. Inputs that are not likely to
 // come again follow in the payload instead, as payload bytes (u32) and JSON members.

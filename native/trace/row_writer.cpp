@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "kinetograph/record_abi.h"
 #include "trace/event_filter.h"
 
 namespace kinetograph::trace {
@@ -131,8 +130,8 @@ Track& RowWriter::thread_of(size_t row) {
 void RowWriter::write_operator(size_t row, const Record& record) {
     record::Operator told{record.correlation, 0, 0, 0, 0, 0};
     if (record.payload != 0) std::memcpy(&told, record.payload_bytes(), sizeof told);
-    if (told.forward_thread & KINETOGRAPH_OWN_THREAD) {
-        thread_of(row).framework_thread = told.forward_thread & ~KINETOGRAPH_OWN_THREAD;
+    if (told.forward_thread & record::own_thread) {
+        thread_of(row).framework_thread = told.forward_thread & ~record::own_thread;
         told.forward_thread = 0;
     }
     if (told.sequence >= 0) {
