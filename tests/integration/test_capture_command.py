@@ -331,14 +331,13 @@ def test_a_thousand_captures_in_a_row_leave_nothing(agents: Agents) -> None:
             Path(peer.captured(duration_ns=1_000_000)["path"]).unlink()
         return int(process.memory_info().rss)
 
-    threads = process.num_threads()
-    capture(10)
-    descriptors = process.num_fds()
+    capture(10)  # behind which there are all threads that stay
+    threads, descriptors = process.num_threads(), process.num_fds()
     after_a_tenth = capture(90)
     after_all = capture(900)
     assert after_all < after_a_tenth * 1.1
     # That of the capture answers before it ends.
-    wait_until(lambda: process.num_threads() <= threads)  # one that was starting may have been counted
+    wait_until(lambda: process.num_threads() <= threads)  # that of an earlier one may have been counted
     assert process.num_fds() == descriptors
     assert not list(agents.captures.iterdir())
     peer.close()
