@@ -5,7 +5,7 @@ add_library(kinetograph SHARED
   base/clock.cpp base/strings.cpp base/fork.cpp base/temporary_file.cpp
   record/memory.cpp record/keeper.cpp record/recorder.cpp record/sessions.cpp record/gather.cpp record/given_names.cpp
   record/open_scopes.cpp
-  record/thread_buffer.cpp record/extents.cpp record/lanes.cpp record/scope_cost.cpp
+  record/thread_buffer.cpp record/extents.cpp record/lanes.cpp record/told_operators.cpp record/scope_cost.cpp
   record/losses.cpp record/journal.cpp
   record/session_memory.cpp record/session_file.cpp record/mapped_file.cpp record/recover.cpp record/abi.cpp
   agent/frame.cpp agent/listener.cpp agent/agent.cpp)

@@ -9,6 +9,7 @@
 
 #include "kinetograph/record_abi.h"
 #include "record/recorder.h"
+#include "record/told_operators.h"
 
 namespace kinetograph::record {
 
@@ -87,14 +88,24 @@ void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noe
                     0);
 }
 
+Operator known_of(const kinetograph_operator& told) {
+    return {told.sequence, told.flops, told.forward_thread, told.inputs, told.members, uint32_t(told.number)};
+}
+
 void end_operator_with(uint64_t begun, const kinetograph_operator* told, uint64_t end_ticks) noexcept {
     const uint64_t now = end_ticks != 0 ? end_ticks : base::ticks();
     ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
     if (!thread) return;
-    const Operator known{told->sequence, told->flops,   told->forward_thread,
-                         told->inputs,   told->members, uint32_t(told->number)};
-    end_known_scope(*thread, begun, now, known, told->inputs_text,
+    forget_told_operator(thread->told, begun);
+    end_known_scope(*thread, begun, now, known_of(*told), told->inputs_text,
                     told->inputs_text ? told->inputs_bytes : 0);
+}
+
+void tell_open_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
+    ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
+    if (!thread) return;
+    tell_operator(*thread, begun, known_of(*told), told->inputs_text,
+                  told->inputs_text ? told->inputs_bytes : 0);
 }
 
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
@@ -286,6 +297,7 @@ const kinetograph_record_table& table() {
         end_operator,
         end_operator_with,
         name_thread_by_id,
+        tell_open_operator,
     };
     return functions;
 }

@@ -29,6 +29,7 @@ enum class ExtentKind : uint8_t {
     pauses = 4,     // state: how many bytes are complete; PauseItems in order
     left_open = 5,  // state: how many bytes are complete; LeftOpenItems
     losses = 6,     // state: how many LossCounts there are
+    told = 7,       // state: changes << 32 | bytes; ToldItems
 };
 
 struct ExtentHeader {
@@ -75,6 +76,15 @@ inline constexpr uint32_t is_operator = uint32_t(1) << 24;
 inline constexpr uint32_t open_meta(Category category, RecordScope scope, uint8_t flags = 0) {
     return uint32_t(category) | uint32_t(scope) << 8 | uint32_t(flags) << 16;
 }
+
+// What is told of an operator that goes on. `bytes` follow, padded to 8: an Operator, and perhaps its inputs
+// as text.
+struct ToldItem {
+    uint64_t begun;  // the start of its scope; 0: it has ended, before one above it
+    uint32_t bytes;
+    uint32_t below;  // where the item below begins
+};
+static_assert(sizeof(ToldItem) == 16);
 
 struct StringItem {
     uint32_t id;

@@ -48,8 +48,7 @@ ThreadRecording Recorder::gather(ThreadBuffer& thread, Membership& membership, c
     result.serves_all = thread.serves_all;
     // Open scopes first: one that ends meanwhile is then seen twice, and its record tells. The other way
     // round it would be seen nowhere.
-    if (!thread.forget_open_scopes && membership.part == Part::recording)
-        for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, result.open); });
+    if (membership.part == Part::recording) result.open = open_scopes_of(thread);
     for (const Window& joined : membership.windows) {
         const Window seen{std::max(joined.begin, window.begin), std::min(joined.end, window.end)};
         if (seen.begin <= seen.end) result.windows.push_back(seen);

@@ -177,18 +177,18 @@ bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units
     for (uint32_t i = 0; i < lane.depth; ++i) copy_scope(scopes_in(fresh.header)[i], lane.entries[i]);
     const uint64_t state = lane.extent ? lane.extent.header->state.load(std::memory_order_relaxed) : 0;
     fresh.header->state.store(state >> 32 << 32 | lane.depth, std::memory_order_release);
-    drop_stack(lane);
+    drop(lane.extent);
     lane.extent = fresh;
     lane.entries = scopes_in(fresh.header);
     lane.capacity = std::min(fresh.header->capacity * 2, lane.limit);
     return true;
 }
 
-void Recorder::drop_stack(Lane& lane) {
-    if (!lane.extent) return;
-    lane.extent.header->kind = ExtentKind::free;  // nothing for recovery to find
-    pool_.release(lane.extent);
-    lane.extent = {};
+void Recorder::drop(ExtentRef& extent) {
+    if (!extent) return;
+    extent.header->kind = ExtentKind::free;  // nothing for recovery to find
+    pool_.release(extent);
+    extent = {};
 }
 
 namespace {

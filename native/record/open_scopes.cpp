@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "record/told_operators.h"
+
 namespace kinetograph::record {
 
 namespace {
@@ -10,8 +12,6 @@ OpenScopeCopy copy_of(const OpenScope& scope, uint16_t lane) {
     const uint64_t packed = scope.name_and_meta.load(std::memory_order_relaxed);
     return {scope.start.load(std::memory_order_relaxed), uint32_t(packed >> 32), uint32_t(packed), lane};
 }
-
-}  // namespace
 
 void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into) {
     if (!lane.extent) return;
@@ -29,6 +29,16 @@ void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into) {
         lowest = std::min({lowest, uint32_t(before), uint32_t(after)});
     }
     into.resize(before_us + std::min<size_t>(into.size() - before_us, lowest > 0 ? lowest - 1 : 0));
+}
+
+}  // namespace
+
+std::vector<OpenScopeCopy> open_scopes_of(ThreadBuffer& thread) {
+    std::vector<OpenScopeCopy> open;
+    if (thread.forget_open_scopes) return open;
+    for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
+    if (thread.told.extent && !open.empty()) add_told(*thread.told.extent.header, open);
+    return open;
 }
 
 void forget_ended(std::vector<OpenScopeCopy>& open, const RecordRange& ended) {

@@ -9,7 +9,7 @@
 namespace kinetograph::record {
 
 // The owner may go on while we read: takes what held still, else only what lies below everything that moved.
-void copy_open_scopes(const Lane& lane, std::vector<OpenScopeCopy>& into);
+std::vector<OpenScopeCopy> open_scopes_of(ThreadBuffer& thread);
 // Scopes that ended while they were copied: their records are in the extent that the owner is writing to.
 void forget_ended(std::vector<OpenScopeCopy>& open, const RecordRange& ended);
 // What was open when its thread left, unless it is still open.

@@ -92,6 +92,7 @@ public:
     void refresh_control(ThreadBuffer& thread);
     bool next_extent(ThreadBuffer& thread, uint32_t units);
     bool grow_stack(ThreadBuffer& thread, Lane& lane);
+    bool grow_told(ThreadBuffer& thread, size_t bytes);
     Lane* add_lane(ThreadBuffer& thread);
     // Lets a thread that discards keep something that began at this wall time; false when no session wants
     // it.
@@ -180,7 +181,8 @@ private:
     void forget_open_scopes(ThreadBuffer& thread);
     void move_thread(ThreadBuffer& thread);
     bool move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units);
-    void drop_stack(Lane& lane);
+    bool move_told(ThreadBuffer& thread, uint32_t units);
+    void drop(ExtentRef& extent);
     void advance_rings();
     static size_t ring_room(const Session& session);
     void advance_ring(Session& session);

@@ -36,6 +36,7 @@ struct OpenScopeCopy {
     uint32_t meta = 0;
     uint16_t lane = 0;
     uint64_t seen_until = UINT64_MAX;  // when its thread left the session, if it did
+    std::string told = {};             // of an operator, as in a ToldItem; empty: nothing
 };
 
 // Scopes of one thread, by what tells them apart. However many there are, looking for one is one step.

@@ -17,6 +17,7 @@
 #include "record/mapped_file.h"
 #include "record/open_scopes.h"
 #include "record/session_file.h"
+#include "record/told_operators.h"
 
 namespace kinetograph::record {
 
@@ -27,6 +28,7 @@ using Names = std::unordered_map<uint32_t, std::string>;
 struct Found {
     std::map<uint32_t, std::vector<const ExtentHeader*>> records;
     std::map<uint32_t, std::vector<const ExtentHeader*>> stacks;
+    std::map<uint32_t, std::vector<const ExtentHeader*>> told;
     std::vector<const ExtentHeader*> strings;
     std::vector<const ExtentHeader*> pauses;
     std::vector<const ExtentHeader*> left_open;
@@ -37,6 +39,7 @@ struct Found {
 void sort_in(Found& found, const ExtentHeader& extent) {
     if (extent.kind == ExtentKind::records) found.records[extent.thread].push_back(&extent);
     if (extent.kind == ExtentKind::stack) found.stacks[extent.thread].push_back(&extent);
+    if (extent.kind == ExtentKind::told) found.told[extent.thread].push_back(&extent);
     if (extent.kind == ExtentKind::strings) found.strings.push_back(&extent);
     if (extent.kind == ExtentKind::pauses) found.pauses.push_back(&extent);
     if (extent.kind == ExtentKind::left_open) found.left_open.push_back(&extent);
@@ -204,6 +207,8 @@ ThreadRecording read_thread(const Found& found, uint32_t index) {
             read_stack(*stack, last, thread.open);
             thread.tid = stack->tid;
         }
+    if (auto told = found.told.find(index); told != found.told.end())
+        for (const ExtentHeader* extent : told->second) add_told(*extent, thread.open);
     return thread;
 }
 

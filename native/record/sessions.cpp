@@ -108,9 +108,7 @@ void Recorder::open_window(ThreadBuffer& thread, Membership& membership, uint64_
 // What is open may never end in a window of this session, so it is remembered.
 void Recorder::close_window(const Session& session, ThreadBuffer& thread, Membership& membership, uint64_t at,
                             Part next) {
-    std::vector<OpenScopeCopy> open;
-    if (!thread.forget_open_scopes)
-        for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
+    std::vector<OpenScopeCopy> open = open_scopes_of(thread);
     for (OpenScopeCopy& scope : open) scope.seen_until = at;
     std::vector<OpenScopeCopy>& left = membership.open_at_leave;
     const ScopeSet still_open(open);

@@ -16,6 +16,7 @@
 
 #include "record/losses.h"
 #include "record/recorder.h"
+#include "record/told_operators.h"
 
 namespace kinetograph::record {
 
@@ -107,8 +108,9 @@ void Recorder::thread_exits(ThreadBuffer* thread) {
     dead_threads_.push_back(thread);
     fill(*thread);
     for_each_stack(*thread, [&](Lane& lane) {
-        if (lane.depth == 0 || thread->sessions == 0) drop_stack(lane);
+        if (lane.depth == 0 || thread->sessions == 0) drop(lane.extent);
     });
+    if (thread->told.used_bytes == 0 || thread->sessions == 0) drop(thread->told.extent);
     if (!sessions_.empty()) return;
     trim();
     // The last session could not give back what this thread still had.
@@ -133,7 +135,8 @@ void Recorder::forget_dead_threads(uint64_t keep_from) {
         if (!thread->extents.empty()) return false;
         if (thread->memberships != 0 && thread->died_at < keep_from) leave_all(*thread);
         if (thread->memberships != 0) return false;
-        for_each_stack(*thread, [&](Lane& lane) { drop_stack(lane); });
+        for_each_stack(*thread, [&](Lane& lane) { drop(lane.extent); });
+        drop(thread->told.extent);
         unrecorded_by_dead_threads_ += thread->losses.unrecorded.load(std::memory_order_relaxed);
         count_in_file(*thread, {});
         threads_.erase(thread->index);
@@ -174,6 +177,7 @@ void Recorder::forget_open_scopes(ThreadBuffer& thread) {
         if (lane.depth != 0) lane.publish(0);
         offer_lane(thread, lane);
     });
+    forget_told_operators(thread.told);
     thread.calls_generation = 0;
     thread.found_calls.clear();
     thread.found_depth = 0;
@@ -194,6 +198,7 @@ void Recorder::move_thread(ThreadBuffer& thread) {
     for_each_stack(thread, [&](Lane& lane) {
         if (lane.extent) move_stack(thread, lane, lane.extent.header->capacity);
     });
+    if (thread.told.extent) move_told(thread, thread.told.extent.header->capacity);
 }
 
 }  // namespace kinetograph::record

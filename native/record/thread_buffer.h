@@ -65,6 +65,15 @@ struct Lane {
     void publish(uint32_t new_depth) noexcept { publish_more(int32_t(new_depth - depth)); }
 };
 
+// What was told of operators that go on; told_operators.h.
+struct ToldStack {
+    static constexpr uint32_t none = UINT32_MAX;
+
+    ExtentRef extent;
+    uint32_t used_bytes = 0;
+    uint32_t top = none;  // where the last item begins
+};
+
 // An extent of a thread, with what a stop needs to know of it: looking into a header on disk would bring it,
 // and all that the kernel maps around it, back into memory.
 struct OwnedExtent {
@@ -99,6 +108,7 @@ struct ThreadBuffer {
     std::vector<std::unique_ptr<Lane>> lanes;
     std::vector<Lane*> idle_lanes;
     std::unordered_map<uintptr_t, Lane*> lane_by_context;
+    ToldStack told;
     ExtentRef set_aside;    // `extent` of a thread that keeps nothing for now
     bool discards = false;  // follows scopes but keeps none: all its sessions are paused
 

@@ -107,6 +107,10 @@ void RowWriter::write_open_scope(size_t row, uint32_t track, const record::OpenS
     trace_.scope[row] = uint8_t(scope.meta >> 8);
     if (is_call(uint8_t(scope.meta))) return write_call(row, track, clipped, scope.name, 0);
     write_named(row, track, clipped, scope.name, uint8_t(scope.meta));
+    if (scope.told.size() < sizeof(record::Operator)) return;
+    record::Operator told;
+    std::memcpy(&told, scope.told.data(), sizeof told);
+    write_operator(row, told, std::string_view(scope.told).substr(sizeof told));
 }
 
 void RowWriter::write_named(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded,
@@ -126,10 +130,14 @@ Track& RowWriter::thread_of(size_t row) {
     return track.parent >= 0 ? trace_.tracks[size_t(track.parent)] : track;
 }
 
-// Those with inputs that were not likely to come again have a text of their own.
 void RowWriter::write_operator(size_t row, const Record& record) {
     record::Operator told{record.correlation, 0, 0, 0, 0, 0};
     if (record.payload != 0) std::memcpy(&told, record.payload_bytes(), sizeof told);
+    write_operator(row, told, record.payload > 1 ? text_behind(record, sizeof told) : std::string_view());
+}
+
+// Those with inputs that were not likely to come again have a text of their own.
+void RowWriter::write_operator(size_t row, record::Operator told, std::string_view inputs) {
     if (told.forward_thread & record::own_thread) {
         thread_of(row).framework_thread = told.forward_thread & ~record::own_thread;
         told.forward_thread = 0;
@@ -142,16 +150,15 @@ void RowWriter::write_operator(size_t row, const Record& record) {
         if (trace_.record_function.empty()) trace_.fill(trace_.record_function, uint32_t(0));
         trace_.record_function[row] = told.number;
     }
-    if (record.payload <= 1) {
+    if (inputs.empty()) {
         const TextRange& shared = operator_args_(told);
         if (shared.length == 0) return;
         if (trace_.args.empty()) trace_.args.resize(trace_.size());
         trace_.args[row] = shared;
         return;
     }
-    if (options_.wanted.input_shapes) write_payload(row, record, sizeof told);
-    const std::string inputs(trace_.args_of(row));
-    write_args(row, operator_args_.text(told, inputs));
+    const std::string_view wanted = options_.wanted.input_shapes ? clean(inputs, {}) : std::string_view();
+    write_args(row, operator_args_.text(told, wanted));
 }
 
 // Most scopes have no other arguments, and then all with the same stack share its text.
@@ -224,16 +231,26 @@ std::span<const std::string_view> RowWriter::left_out_of(const Record& record) c
 }
 
 void RowWriter::write_payload(size_t row, const Record& record, size_t skipped) {
+    write_args(row, clean(text_behind(record, skipped), left_out_of(record)));
+}
+
+// What stands behind `skipped` bytes of a payload.
+std::string_view RowWriter::text_behind(const Record& record, size_t skipped) {
     const char* payload = record.payload_bytes() + skipped;
     const size_t room = record.payload * sizeof(Record) - skipped;
     uint32_t bytes = 0;
     std::memcpy(&bytes, payload, sizeof bytes);
-    const std::string_view text(payload + sizeof bytes, std::min<size_t>(bytes, room - sizeof bytes));
-    if (!options_.clean_members) return write_args(row, text);
-    if (text.size() == bytes && options_.clean_members(text, left_out_of(record), clean_))
-        write_args(row, clean_);
-    else
-        ++damaged_;
+    if (bytes <= room - sizeof bytes) return {payload + sizeof bytes, bytes};
+    ++damaged_;
+    return {};
+}
+
+// Until the next is cleaned; nothing of what is no JSON.
+std::string_view RowWriter::clean(std::string_view members, std::span<const std::string_view> left_out) {
+    if (members.empty() || !options_.clean_members) return members;
+    if (options_.clean_members(members, left_out, clean_)) return clean_;
+    ++damaged_;
+    return {};
 }
 
 void RowWriter::write_counter_value(size_t row, double value) {

@@ -72,6 +72,9 @@ private:
     // What it is called, and of which category that makes it.
     void write_named(size_t row, uint32_t track, const Clipped& clipped, uint32_t recorded, uint8_t category);
     void write_operator(size_t row, const record::Record& record);
+    void write_operator(size_t row, record::Operator told, std::string_view inputs);
+    std::string_view text_behind(const record::Record& record, size_t skipped);
+    std::string_view clean(std::string_view members, std::span<const std::string_view> left_out);
     Track& thread_of(size_t row);
     void write_stack(size_t row, uint32_t stack);
     void write_counter_value(size_t row, double value);

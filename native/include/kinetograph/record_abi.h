@@ -138,6 +138,9 @@ typedef struct kinetograph_record_table {
     /* As name_thread(), for any thread of this process, by its number in the kernel. It may have recorded
      * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
+    /* What is known of an operator that has just begun, for sessions that end before it. It has to be ended
+     * by end_operator_with, which tells all of it again. */
+    void (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(

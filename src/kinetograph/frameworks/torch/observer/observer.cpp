@@ -54,6 +54,7 @@ struct OpenOperator {
     int registration = 0;
     bool is_engine = false;
     bool has_details = false;
+    bool is_told = false;             // already, for sessions that end before it
     bool has_counted_inside = false;  // FLOPs
     uint64_t begun = 0;
     int64_t sequence = -1;
@@ -76,6 +77,7 @@ public:
         entry.function = &function;
         entry.registration = registration;
         entry.has_details = false;
+        entry.is_told = false;
         entry.has_counted_inside = false;
         entry.begun = 0;
         entry.sequence = -1;
@@ -241,13 +243,6 @@ bool was_told(OpenOperator* top, const at::RecordFunction& function, int registr
     return top && top->function == &function && top->registration != registration;
 }
 
-// The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
-void tell_engine(OpenOperator* around, const OpenOperator& evaluated) {
-    if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
-    around->sequence = evaluated.sequence;
-    around->forward_thread = evaluated.forward_thread;
-}
-
 // Each of them once: torch counts some operators as a whole and others where they compute.
 uint64_t flops_of(OpenOperators& around, const OpenOperator& ended) {
     const KnownInputs& inputs = ended.details.inputs;
@@ -258,13 +253,39 @@ uint64_t flops_of(OpenOperators& around, const OpenOperator& ended) {
     return flops;
 }
 
-void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_operator& told) {
-    const Details& details = ended.details;
-    told.flops = flops_of(around, ended);
+void add_inputs(const Details& details, kinetograph_operator& told) {
     told.inputs = details.inputs.id;
     told.members = details.members;
     told.inputs_bytes = uint32_t(details.text.size());
     told.inputs_text = details.text.empty() ? nullptr : details.text.data();
+}
+
+void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_operator& told) {
+    told.flops = flops_of(around, ended);
+    add_inputs(ended.details, told);
+}
+
+// FLOPs are known when it has ended: somebody inside may count them.
+[[gnu::noinline]] void tell_open(OpenOperator& open, const Ending& known) {
+    kinetograph_operator told{
+        .sequence = known.sequence, .forward_thread = uint32_t(known.forward_thread), .number = known.number};
+    if (open.has_details) add_inputs(open.details, told);
+    open.is_told = true;
+    recorder->tell_open_operator(open.begun, &told);
+}
+
+// The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
+void tell_engine(OpenOperator* around, Ending evaluated) {
+    if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
+    around->sequence = evaluated.sequence;
+    around->forward_thread = uint32_t(evaluated.forward_thread);
+    evaluated.number = around->function->handle();
+    tell_open(*around, evaluated);
+}
+
+[[gnu::noinline]] void tell_backward(Thread& thread, OpenOperator& open, const Ending& known) {
+    tell_engine(thread.open.around_top(), known);
+    tell_open(open, known);
 }
 
 [[gnu::noinline]] void end_with_details(Thread& thread, const OpenOperator& open, uint64_t number,
@@ -299,8 +320,7 @@ bool has_to_be_numbered(Thread& thread) {
         if (open.forward_thread == 0 && has_to_be_numbered(thread)) [[unlikely]]
             open.forward_thread = number_of(thread);
     }
-    if (ending.scope == at::RecordScope::BACKWARD_FUNCTION) tell_engine(thread.open.top(), open);
-    if (open.has_details || ending.number != 0 || at != 0) [[unlikely]]
+    if (open.is_told || ending.number != 0 || at != 0) [[unlikely]]
         return end_with_details(thread, open, ending.number, at);
     recorder->end_operator(open.begun, open.sequence, open.forward_thread);
 }
@@ -335,6 +355,10 @@ void settle(Thread& thread) {
     open.is_engine = name.is_engine;
     const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
     open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
+    if (function.scope() == at::RecordScope::BACKWARD_FUNCTION)
+        tell_backward(thread, open, Ending(function));
+    else if (open.has_details && !open.is_engine) [[unlikely]]
+        tell_open(open, Ending(function));
     if (!may_end_elsewhere(function.scope())) [[likely]]
         return nullptr;
     return followed(thread);

@@ -1,0 +1,165 @@
+#include "record/told_operators.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <unordered_map>
+
+#include "record/recorder.h"
+
+namespace kinetograph::record {
+
+namespace {
+
+constexpr uint32_t first_units = 62;  // with its header 2 KiB
+constexpr uint64_t change = uint64_t(1) << 32;
+
+size_t padded(size_t bytes) {
+    return (bytes + 7) / 8 * 8;
+}
+
+// Word by word, for a stop may read them meanwhile.
+void store_words(std::byte* to, const void* from, size_t bytes) noexcept {
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        std::memcpy(&word, static_cast<const char*>(from) + at, std::min(sizeof word, bytes - at));
+        std::atomic_ref(*reinterpret_cast<uint64_t*>(to + at)).store(word, std::memory_order_relaxed);
+    }
+}
+
+ToldItem item_at(const ToldStack& stack, uint32_t at) noexcept {
+    ToldItem item;
+    std::memcpy(&item, stack.extent.header->bytes() + at, sizeof item);
+    return item;
+}
+
+void publish(ToldStack& stack, uint32_t used_bytes, uint32_t top) noexcept {
+    stack.used_bytes = used_bytes;
+    stack.top = top;
+    std::atomic<uint64_t>& state = stack.extent.header->state;
+    const uint64_t changes = state.load(std::memory_order_relaxed) >> 32 << 32;
+    base::order_stores();
+    state.store(changes + change + used_bytes, base::in_order);
+    // What is written next takes the place of items that a reader must no longer believe in.
+    base::order_stores();
+}
+
+bool has_room(const ToldStack& stack, size_t bytes) noexcept {
+    return stack.extent && stack.used_bytes + bytes <= size_t(stack.extent.header->capacity) * unit_bytes;
+}
+
+bool make_room(ThreadBuffer& thread, size_t bytes) noexcept {
+    if (has_room(thread.told, bytes)) [[likely]]
+        return true;
+    try {
+        return Recorder::instance().grow_told(thread, bytes);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+void pop(ToldStack& stack) noexcept {
+    const uint32_t top = stack.top;
+    publish(stack, top, item_at(stack, top).below);
+}
+
+void mark_ended(ToldStack& stack, uint64_t begun) noexcept {
+    for (uint32_t at = stack.top; at != ToldStack::none; at = item_at(stack, at).below) {
+        if (item_at(stack, at).begun != begun) continue;
+        constexpr uint64_t ended = 0;
+        store_words(stack.extent.header->bytes() + at, &ended, sizeof ended);
+        return publish(stack, stack.used_bytes, stack.top);
+    }
+}
+
+}  // namespace
+
+void tell_operator(ThreadBuffer& thread, uint64_t begun, const Operator& told, const char* inputs,
+                   size_t inputs_bytes) noexcept {
+    const size_t item_bytes = sizeof(ToldItem) + sizeof told + padded(inputs_bytes);
+    if (!make_room(thread, item_bytes)) return;
+    ToldStack& stack = thread.told;
+    const ToldItem item{begun, uint32_t(sizeof told + inputs_bytes), stack.top};
+    std::byte* to = stack.extent.header->bytes() + stack.used_bytes;
+    store_words(to, &item, sizeof item);
+    store_words(to + sizeof item, &told, sizeof told);
+    store_words(to + sizeof item + sizeof told, inputs, inputs_bytes);
+    publish(stack, stack.used_bytes + uint32_t(item_bytes), stack.used_bytes);
+}
+
+void forget_told_operator(ToldStack& stack, uint64_t begun) noexcept {
+    if (stack.top == ToldStack::none) return;
+    if (item_at(stack, stack.top).begun != begun) return mark_ended(stack, begun);
+    do pop(stack);
+    while (stack.top != ToldStack::none && item_at(stack, stack.top).begun == 0);
+}
+
+void forget_told_operators(ToldStack& stack) noexcept {
+    if (stack.top != ToldStack::none) publish(stack, 0, ToldStack::none);
+}
+
+// Into larger memory, or other memory; a reader is kept out by the lock, and one of a killed process may find
+// both.
+bool Recorder::grow_told(ThreadBuffer& thread, size_t bytes) {
+    if (bytes > slab_units * unit_bytes || !may_have_memory(thread)) return false;
+    std::lock_guard lock(mutex_);
+    const ToldStack& stack = thread.told;
+    const size_t units = (stack.used_bytes + bytes + unit_bytes - 1) / unit_bytes;
+    if (units > slab_units) return false;
+    const uint32_t capacity = stack.extent ? stack.extent.header->capacity : 0;
+    return move_told(thread, std::min(slab_units, std::max({first_units, capacity * 4, uint32_t(units)})));
+}
+
+bool Recorder::move_told(ThreadBuffer& thread, uint32_t units) {
+    ToldStack& stack = thread.told;
+    const ExtentRef fresh = open_extent(ExtentKind::told, units);
+    if (!fresh) return false;
+    fresh.header->thread = thread.index;
+    fresh.header->tid = thread.tid;
+    if (stack.used_bytes != 0)
+        std::memcpy(fresh.header->bytes(), stack.extent.header->bytes(), stack.used_bytes);
+    fresh.header->state.store(stack.used_bytes, std::memory_order_release);
+    drop(stack.extent);
+    stack.extent = fresh;
+    return true;
+}
+
+namespace {
+
+using Words = std::vector<uint64_t>;
+
+// What held still; none where the owner never did.
+Words copy_of(const ExtentHeader& told) {
+    const size_t room = size_t(told.capacity) * unit_bytes;
+    auto* words = reinterpret_cast<uint64_t*>(const_cast<ExtentHeader&>(told).bytes());
+    Words copy;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const uint64_t before = told.state.load(std::memory_order_acquire);
+        copy.resize(std::min<size_t>(uint32_t(before), room) / sizeof(uint64_t));
+        for (size_t i = 0; i < copy.size(); ++i)
+            copy[i] = std::atomic_ref(words[i]).load(std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (told.state.load(std::memory_order_relaxed) == before) return copy;
+    }
+    return {};
+}
+
+}  // namespace
+
+void add_told(const ExtentHeader& told, std::vector<OpenScopeCopy>& open) {
+    const Words words = copy_of(told);
+    const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]);
+    std::unordered_map<uint64_t, std::string_view> by_start;
+    ToldItem item;
+    for (size_t at = 0; bytes.size() - at >= sizeof item + sizeof(Operator); at += padded(item.bytes)) {
+        std::memcpy(&item, bytes.data() + at, sizeof item);
+        at += sizeof item;
+        if (item.bytes < sizeof(Operator) || item.bytes > bytes.size() - at) break;
+        by_start[item.begun] = bytes.substr(at, item.bytes);
+    }
+    for (OpenScopeCopy& scope : open)
+        if (const auto known = by_start.find(scope.start); known != by_start.end())
+            scope.told = known->second;
+}
+
+}  // namespace kinetograph::record
