@@ -147,6 +147,8 @@ TEST(a_file_of_something_else_is_refused) {
     CHECK(refused);
 }
 
+// A descriptor that is taken from under another thread is a race, and this is about nothing else.
+#if !defined(__SANITIZE_THREAD__)
 TEST(a_program_that_closes_our_descriptors_keeps_its_own_files) {
     const Directory directory;
     const Directory other;
@@ -167,6 +169,7 @@ TEST(a_program_that_closes_our_descriptors_keeps_its_own_files) {
     std::ifstream input(theirs, std::ios::binary);
     CHECK(std::string((std::istreambuf_iterator<char>(input)), {}) == content);
 }
+#endif
 
 TEST(times_far_from_the_last_anchor_are_recovered_exactly) {
     const Directory directory;
