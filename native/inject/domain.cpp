@@ -13,10 +13,22 @@ namespace {
 constexpr std::string_view domain_of_torch = "PyTorch", our_domain = "kinetograph";
 constexpr uint8_t cpu_op = 0, function_scope = 0, user_scope = 7;
 
+// The recorder keeps 32 KiB of domain and name together, so that a longer domain would leave none for names.
+constexpr size_t longest_name = 16 * 1024;
+
+// Cuts at a character, not inside one.
+std::string_view shortened(std::string_view name) {
+    if (name.size() <= longest_name) return name;
+    size_t end = longest_name;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+    return name.substr(0, end);
+}
+
 }  // namespace
 
 Domain::Domain(std::string_view name)
-    : name_(name),
+    : name_(shortened(name)),
+      is_shortened_(name_.size() < name.size()),
       category_(name == domain_of_torch ? cpu_op : KINETOGRAPH_ANNOTATION),
       scope_(name == domain_of_torch ? function_scope : user_scope),
       is_ours_(name == our_domain) {}

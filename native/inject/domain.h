@@ -14,6 +14,8 @@ public:
 
     // The category of its events; "" for what belongs to none.
     const std::string& name() const { return name_; }
+    // It was longer than names leave room for.
+    bool is_shortened() const { return is_shortened_; }
 
     // Of the recorder: what PyTorch annotates are its operators.
     uint8_t category() const { return category_; }
@@ -27,6 +29,7 @@ public:
 
 private:
     const std::string name_;
+    const bool is_shortened_;
     const uint8_t category_;
     const uint8_t scope_;
     const bool is_ours_;

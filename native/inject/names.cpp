@@ -13,8 +13,11 @@ namespace kinetograph::inject {
 
 namespace {
 
+constexpr const char* cut = "names are in a domain of NVTX or ITT that was longer than 16 KiB and was cut";
+
 uint32_t intern(const Domain& domain, std::string_view text) {
     if (domain.category() != KINETOGRAPH_ANNOTATION) return recorder->intern_text(text.data(), text.size());
+    if (domain.is_shortened()) recorder->note("names", cut, 1);
     return recorder->intern_annotation(domain.name().data(), domain.name().size(), text.data(), text.size());
 }
 

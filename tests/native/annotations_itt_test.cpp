@@ -2,7 +2,9 @@
 // collector that made domains before they knew it.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotation_session.h"
@@ -99,6 +101,11 @@ std::string category(const trace::Trace& trace, size_t row) {
     return trace.categories[trace.category[row]];
 }
 
+bool has_note(const trace::Trace& trace, std::string_view text) {
+    return std::any_of(trace.notes.begin(), trace.notes.end(),
+                       [&](const trace::Note& note) { return note.kind == "names" && note.text == text; });
+}
+
 TEST(what_is_not_known_stays_what_it_was) {
     CHECK(itt_calls.unknown == nullptr);
 }
@@ -128,6 +135,20 @@ TEST(one_text_in_two_domains_is_two_names) {
     }
     const trace::Trace trace = stop(session);
     CHECK(category(trace, 0) == "first" && category(trace, 1) == "second");
+}
+
+TEST(a_domain_that_would_leave_no_room_for_names_is_cut_and_told_of) {
+    std::string longest(16 * 1024 - 1, 'd');
+    const itt::Domain* domain = itt_calls.domain((longest + "\xc3\xa4" + longest + longest).c_str());
+    const auto session = start();
+    for (const char* task : {"first", "second"}) {
+        itt_calls.begin(domain, no_id, no_id, itt_calls.string(task));
+        itt_calls.end(domain);
+    }
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 2 && name(trace, 0) == "first" && name(trace, 1) == "second");
+    CHECK(category(trace, 0) == longest && category(trace, 1) == longest);
+    CHECK(has_note(trace, "2 names are in a domain of NVTX or ITT that was longer than 16 KiB and was cut"));
 }
 
 TEST(operators_of_torch_are_operators) {
