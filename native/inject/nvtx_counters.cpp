@@ -10,6 +10,7 @@
 
 #include "inject/library_lock.h"
 #include "inject/names.h"
+#include "inject/narrow_float.h"
 #include "inject/nvtx_schemas.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
@@ -84,6 +85,14 @@ bool read(const char* data, size_t bytes, double& value) {
     return true;
 }
 
+bool read(const char* data, size_t bytes, const NarrowFloat& type, double& value) {
+    uint16_t bits;
+    if (bytes < sizeof bits) return false;
+    std::memcpy(&bits, data, sizeof bits);
+    value = type.value(bits);
+    return true;
+}
+
 bool read_number(uint64_t type, const char* data, size_t bytes, double& value) {
     switch (type) {
         case NVTX_PAYLOAD_ENTRY_TYPE_INT8:
@@ -115,10 +124,17 @@ bool read_number(uint64_t type, const char* data, size_t bytes, double& value) {
             return read<uint64_t>(data, bytes, value);
         case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT:
         case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT32:
+        case NVTX_PAYLOAD_ENTRY_TYPE_TF32:
             return read<float>(data, bytes, value);
         case NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE:
         case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT64:
             return read<double>(data, bytes, value);
+        case NVTX_PAYLOAD_ENTRY_TYPE_LONGDOUBLE:
+            return read<long double>(data, bytes, value);
+        case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
+            return read(data, bytes, float16, value);
+        case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
+            return read(data, bytes, bfloat16, value);
         default:
             return false;
     }
@@ -140,6 +156,9 @@ uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* attribu
 }
 
 namespace {
+
+constexpr const char* unreadable =
+    "values of NVTX counters were not recorded: they are of a type that is no number, or cut short";
 
 void record(const Domain& domain, Counter& counter, const std::string& name, uint64_t ticks, double value) {
     value *= counter.meaning.scale;
@@ -165,6 +184,8 @@ void record_values(const Domain& domain, Counter& counter, uint64_t ticks, const
         double value;
         if (offset < bytes && read_number(type, data + offset, bytes - offset, value))
             record(domain, counter, name, ticks, value);
+        else
+            recorder->note("annotations", unreadable, 1);
     });
 }
 
@@ -193,9 +214,9 @@ void sample_zero(const Domain& domain, uint64_t id) {
 bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
     Counter* counter = counter_of(domain, batch.counterId);
     const size_t one = counter ? size_of_type(domain, counter->type) : 0;
-    const size_t count = one == 0 ? 0 : batch.countersSize / one;
     const auto* values = static_cast<const char*>(batch.counters);
-    if (!counter || !counter->meaning.has_our_times || !values || !batch.timestamps) return false;
+    if (!counter || one == 0 || !counter->meaning.has_our_times || !values || !batch.timestamps) return false;
+    const size_t count = batch.countersSize / one;
     if (batch.timestampsSize < count * sizeof *batch.timestamps) return false;
     for (size_t i = 0; i < count; ++i)
         record_values(domain, *counter, uint64_t(batch.timestamps[i]), values + i * one, one);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "base/json_members.h"
 #include "inject/names.h"
+#include "inject/narrow_float.h"
 #include "inject/nvtx_domains.h"
 #include "inject/nvtx_schemas.h"
 #include "inject/record_table.h"
@@ -60,16 +60,10 @@ bool append_hex(std::string& out, Blob blob, size_t bytes) {
     return true;
 }
 
-bool append_narrow_float(std::string& out, Blob blob, int exponent_bits, int fraction_bits) {
+bool append_narrow_float(std::string& out, Blob blob, const NarrowFloat& type) {
     uint16_t bits;
     if (!blob.read(bits)) return false;
-    const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
-    const int exponent = bits >> fraction_bits & top, fraction = bits & ((1 << fraction_bits) - 1);
-    const double part = std::ldexp(double(fraction), -fraction_bits);
-    const double size = exponent == top ? (fraction ? NAN : INFINITY)
-                        : exponent == 0 ? std::ldexp(part, 1 - bias)
-                                        : std::ldexp(1 + part, exponent - bias);
-    base::append_json_number(out, bits >> 15 ? -size : size);
+    base::append_json_number(out, type.value(bits));
     return true;
 }
 
@@ -365,9 +359,9 @@ private:
                 return blob.read(value) && (base::append_json_number(out, double(value)), true);
             }
             case NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16:
-                return append_narrow_float(out, blob, 5, 10);
+                return append_narrow_float(out, blob, float16);
             case NVTX_PAYLOAD_ENTRY_TYPE_BF16:
-                return append_narrow_float(out, blob, 8, 7);
+                return append_narrow_float(out, blob, bfloat16);
             case NVTX_PAYLOAD_ENTRY_TYPE_ADDRESS:
             case NVTX_PAYLOAD_ENTRY_TYPE_INT128:
             case NVTX_PAYLOAD_ENTRY_TYPE_UINT128:

@@ -1,5 +1,6 @@
 // NVIDIA's own NVTX calls our injection: what is pushed, started and marked, from many threads.
 #include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtSemanticsCounters.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -150,6 +152,49 @@ TEST(counters_mean_what_their_semantics_say) {
     for (size_t row = 0; row < trace.size(); ++row) values.push_back(trace.args_of(row));
     CHECK(values == std::vector<std::string_view>(
                         {"\"value\":512", "\"value\":1024", "\"value\":1536", "\"value\":5", "\"value\":0"}));
+}
+
+uint64_t counter_of(nvtxDomainHandle_t domain, const char* name, uint64_t type) {
+    nvtxCounterAttr_t attributes{};
+    attributes.structSize = sizeof attributes;
+    attributes.schemaId = type;
+    attributes.name = name;
+    return nvtxCounterRegister(domain, &attributes);
+}
+
+TEST(counters_of_narrow_numbers_are_read_and_those_of_none_are_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting narrowly");
+    const uint64_t half = counter_of(domain, "half", NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16),
+                   brain = counter_of(domain, "brain", NVTX_PAYLOAD_ENTRY_TYPE_BF16),
+                   text = counter_of(domain, "text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING);
+    const uint16_t minus_one_and_a_half_as_half = 0xbe00, three_as_brain = 0x4040;
+    const auto session = start();
+    nvtxCounterSample(domain, half, &minus_one_and_a_half_as_half, 2);
+    nvtxCounterSample(domain, brain, &three_as_brain, 2);
+    nvtxCounterSample(domain, text, "no number", 8);
+    nvtxCounterSample(domain, half, &three_as_brain, 1);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 2);
+    CHECK(args(trace, "half") == "\"value\":-1.5" && args(trace, "brain") == "\"value\":3");
+    CHECK(notes_that_begin(trace, "2 values of NVTX counters were not recorded") == 1);
+}
+
+void submit(nvtxDomainHandle_t domain, uint64_t counter, const std::vector<int64_t>& times) {
+    const std::vector<int64_t> values(times.size(), 7);
+    nvtxCounterBatch_t batch{};
+    batch.counterId = counter;
+    batch.counters = values.data();
+    batch.countersSize = values.size() * sizeof(int64_t);
+    batch.timestamps = times.data();
+    batch.timestampsSize = times.size() * sizeof(int64_t);
+    nvtxCounterBatchSubmit(domain, &batch);
+}
+
+TEST(a_batch_of_what_is_no_number_is_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting nothing");
+    const auto session = start();
+    submit(domain, counter_of(domain, "nothing", NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR), {1});
+    CHECK(notes_that_begin(stop(session), "1 values or events that NVTX gave with times of their own") == 1);
 }
 
 TEST(a_thread_has_the_name_that_it_was_given) {
