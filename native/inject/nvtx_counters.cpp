@@ -1,5 +1,6 @@
 #include "inject/nvtx_counters.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -211,6 +212,25 @@ void sample_zero(const Domain& domain, uint64_t id) {
     });
 }
 
+namespace {
+
+// nvtxTimestampGet is in this library: it gave no time before there was one, nor one that is still to come.
+const uint64_t loaded_at = recorder ? recorder->ticks() : 0;
+
+constexpr const char* of_another_clock =
+    "values of NVTX counters had times that nvtxTimestampGet did not give: they are not in the trace, or "
+    "where they do not belong";
+
+// Those that it gave while nobody recorded are none of this trace's, and no loss.
+void tell_of_another_clock(const int64_t* times, size_t count) {
+    const uint64_t now = recorder->ticks();
+    const auto is_wrong = [&](int64_t time) { return uint64_t(time) < loaded_at || uint64_t(time) > now; };
+    const auto wrong = std::count_if(times, times + count, is_wrong);
+    if (wrong != 0) recorder->note("annotations", of_another_clock, uint32_t(wrong));
+}
+
+}  // namespace
+
 bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
     Counter* counter = counter_of(domain, batch.counterId);
     const size_t one = counter ? size_of_type(domain, counter->type) : 0;
@@ -218,6 +238,7 @@ bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
     if (!counter || one == 0 || !counter->meaning.has_our_times || !values || !batch.timestamps) return false;
     const size_t count = batch.countersSize / one;
     if (batch.timestampsSize < count * sizeof *batch.timestamps) return false;
+    tell_of_another_clock(batch.timestamps, count);
     for (size_t i = 0; i < count; ++i)
         record_values(domain, *counter, uint64_t(batch.timestamps[i]), values + i * one, one);
     return true;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -188,6 +189,30 @@ void submit(nvtxDomainHandle_t domain, uint64_t counter, const std::vector<int64
     batch.timestamps = times.data();
     batch.timestampsSize = times.size() * sizeof(int64_t);
     nvtxCounterBatchSubmit(domain, &batch);
+}
+
+TEST(values_with_times_of_another_clock_are_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting elsewhere");
+    const uint64_t queue = counter_of(domain, "queue", NVTX_PAYLOAD_ENTRY_TYPE_INT64);
+    const auto session = start();
+    const int64_t now = nvtxTimestampGet();
+    submit(domain, queue, {1, now, 2, INT64_MAX});
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1);
+    CHECK(notes_that_begin(trace, "3 values of NVTX counters had times that nvtxTimestampGet did not") == 1);
+}
+
+TEST(values_from_before_a_session_are_none_of_it_and_no_loss) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting early");
+    const uint64_t queue = counter_of(domain, "queue", NVTX_PAYLOAD_ENTRY_TYPE_INT64);
+    const int64_t before = nvtxTimestampGet();
+    submit(domain, queue, {1, before});
+    const auto session = start();
+    submit(domain, queue, {before, nvtxTimestampGet()});
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1);
+    CHECK(std::none_of(trace.notes.begin(), trace.notes.end(),
+                       [](const trace::Note& note) { return note.kind == "annotations"; }));
 }
 
 TEST(a_batch_of_what_is_no_number_is_told_of) {
