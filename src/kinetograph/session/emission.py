@@ -5,22 +5,43 @@ The native scope sends them itself; here is only who wants that, and for how lon
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 
 from kinetograph import _native
 from kinetograph.checks import require_bool
-from kinetograph.errors import NotAvailable, StateError
-from kinetograph.hints import ClassVar, TypeVar
+from kinetograph.errors import ArgumentError, KinetographError, NotAvailable, StateError
+from kinetograph.hints import Any, ClassVar, TypeVar
 from kinetograph.session.scopes import load_emission_side
 
 __all__ = ["emit_itt", "emit_nvtx"]
 
 _EmissionT = TypeVar("_EmissionT", bound="_Emission")
+_InitializeT = TypeVar("_InitializeT", bound=Callable[..., None])
+
+
+def _told_by_its_class(initialize: _InitializeT) -> _InitializeT:
+    """Wrong use names what was called; Python would name the class that both share."""
+
+    def told(self: _Emission, *arguments: Any, **options: Any) -> None:
+        try:
+            initialize(self, *arguments, **options)
+        except KinetographError:
+            raise
+        except TypeError as error:
+            text = str(error).replace(initialize.__qualname__, type(self).__name__)
+            raise ArgumentError(
+                text, hint="expected are enabled, record_shapes, and with_calls by its name"
+            ) from None
+
+    told.__wrapped__ = initialize  # type: ignore[attr-defined]
+    return told  # type: ignore[return-value]
 
 
 class _Emission:
     _to_itt: ClassVar[bool]
 
+    @_told_by_its_class
     def __init__(
         self, enabled: bool = True, record_shapes: bool = False, *, with_calls: bool = False
     ) -> None:

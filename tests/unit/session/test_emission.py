@@ -60,6 +60,18 @@ def test_switches_are_switches(emit: Any) -> None:
             emit(**{option: 1})
 
 
+@BOTH
+def test_what_an_emission_does_not_take_is_told_by_the_name_that_was_called(emit: Any) -> None:
+    for arguments, options, why in (
+        ((), {"foo": 1}, "got an unexpected keyword argument 'foo'"),
+        ((True, False, True), {}, "takes from 1 to 3 positional arguments but 4 were given"),
+        ((True,), {"enabled": True}, "got multiple values for argument 'enabled'"),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            emit(*arguments, **options)
+        assert str(caught.value).startswith(f"{emit.__name__}() {why}\nhint: ")
+
+
 def test_a_build_without_nvtx_says_so_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_native, "nvtx_is_built", lambda: False)
     assert not kg.nvtx.is_available()
