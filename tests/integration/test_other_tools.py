@@ -120,6 +120,23 @@ def test_itt_tasks_have_their_payload_as_metadata(emit: Emit) -> None:
 
 
 @BOTH
+def test_a_color_or_payload_that_is_none_is_left_out_with_one_warning(emit: Emit, target: str) -> None:
+    seen = emit("odd_looks", target)
+    assert nesting(seen.calls) == ["odd", "odd", "odd", "raises"]
+    assert all(is_of_the_program for is_of_the_program, _text in seen.printed)
+    expected = [
+        ("odd", "color", "expected the name of a color, got 'no such color'\nhint: "),
+        ("odd", "category", "expected a string, got 5 (int)\nhint: "),
+        ("odd", "payload", "expected an int or a float, got 'a text' (str)\nhint: "),
+        ("raises", "payload", "two numbers are not one"),
+    ]
+    told = expected if target == "nvtx" else expected[2:]  # ITT has neither colors nor categories
+    assert len(seen.printed) == len(told)
+    for (_is_of_the_program, text), (scope, what, why) in zip(seen.printed, told, strict=True):
+        assert text.startswith(f"the scope '{scope}' goes to another tool without its {what}. {what}: {why}")
+
+
+@BOTH
 def test_shapes_are_in_the_name_if_asked_for(emit: Emit, target: str) -> None:
     texts = [call["text"] for call in named(emit("shapes", target).calls, "push")]
     assert texts == ["matmul, sizes = [[2, 3], []]", "matmul"]

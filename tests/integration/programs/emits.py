@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,21 @@ def looks(target: str) -> object:
         with kg.scope("operator", kind=kg.RecordScope.FUNCTION):
             pass
     return {}
+
+
+def odd_looks(target: str) -> object:
+    class Raises:
+        def __float__(self) -> float:
+            raise RuntimeError("two numbers are not one")
+
+    with warnings.catch_warnings(record=True) as caught, emission(target):
+        warnings.simplefilter("always")
+        for payload in ("a text", "another", 7):
+            with kg.scope("odd", color="no such color", category=5, payload=payload):
+                pass
+        with kg.scope("raises", payload=Raises()):
+            pass
+    return [[warning.filename == __file__, str(warning.message)] for warning in caught]
 
 
 def shapes(target: str) -> object:
