@@ -94,7 +94,7 @@ def test_await_works_at_the_top_of_a_cell(shell: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["--sort-by colour", "--no-such-option", "-o trace.xml", "-o nowhere/x.json", "'"]
+    "line", ["--sort-by colour", "--no-such-option", "-o trace.xml", "-o nowhere/x.json", "-o ''", "'"]
 )
 def test_wrong_options_are_told(shell: Any, line: str) -> None:
     result = shell.run_cell(f"%%kinetograph {line}\nraise AssertionError('not run')")

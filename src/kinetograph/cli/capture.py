@@ -11,6 +11,7 @@ import click
 
 from kinetograph.cli.activities import ACTIVITIES
 from kinetograph.cli.host_options import host_options, taken_access, taken_hosts
+from kinetograph.cli.paths import FOLDER_NAME
 from kinetograph.cli.sizes import DURATION_NS
 from kinetograph.errors import KinetographError, NotAvailable, UsageError
 
@@ -66,7 +67,7 @@ class _Report(NamedTuple):
     "--output",
     "directory",
     required=True,
-    type=click.Path(file_okay=False),
+    type=FOLDER_NAME,
     help="Where traces go; made.",
 )
 @host_options

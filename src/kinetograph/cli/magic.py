@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from kinetograph.analysis.summary_tables import SORT_KEYS
+from kinetograph.cli.paths import FILE_NAME
 from kinetograph.cli.summary import SummaryOptions, print_summary
 from kinetograph.errors import KinetographError
 from kinetograph.run.settings import RunSettings
@@ -35,7 +36,7 @@ _NOTEBOOK = (
 
 
 @click.command(add_help_option=False)
-@click.option("-o", "--output", type=click.Path(dir_okay=False))
+@click.option("-o", "--output", type=FILE_NAME)
 @click.option("--calls/--no-calls", default=True)
 @click.option("--sort-by", "sort", type=click.Choice(SORT_KEYS), default="self")
 @click.option("--top", "--limit", "top", type=click.IntRange(min=1), default=20)

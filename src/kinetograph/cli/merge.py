@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kinetograph.cli.paths import FILE_NAME
 from kinetograph.cli.sizes import BYTES
 
 __all__ = ["merge"]
@@ -11,9 +12,7 @@ __all__ = ["merge"]
 
 @click.command()
 @click.argument("sources", metavar="DIR|TRACE...", nargs=-1, required=True, type=click.Path(exists=True))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="Where to write the trace."
-)
+@click.option("-o", "--output", required=True, type=FILE_NAME, help="Where to write the trace.")
 @click.option(
     "--memory-limit",
     type=BYTES,

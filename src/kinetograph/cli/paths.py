@@ -1,4 +1,4 @@
-"""Files that a verb reads or writes, as it is given them."""
+"""What a verb reads or writes, as it is given it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-__all__ = ["FILE"]
+__all__ = ["FILE", "FILE_NAME", "FOLDER_NAME", "NAME_TO_FILL_IN"]
 
 
-class _File(click.Path):
+class _Path(click.Path):
     """A shell gives an empty name for a variable that is not set, and `Path("")` is the current folder."""
 
     def convert(
@@ -22,4 +22,8 @@ class _File(click.Path):
         return super().convert(value, param, ctx)
 
 
-FILE = _File(dir_okay=False, path_type=Path)
+FILE = _Path(dir_okay=False, path_type=Path)
+FILE_NAME = _Path(dir_okay=False)
+FOLDER_NAME = _Path(file_okay=False)
+# With {pid} and its like, which are still to be filled in: what such a name is, is not asked before.
+NAME_TO_FILL_IN = _Path(readable=False)

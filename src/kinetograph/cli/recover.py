@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from kinetograph.cli.paths import FILE_NAME
+
 __all__ = ["recover"]
 
 
@@ -14,7 +16,7 @@ __all__ = ["recover"]
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
+    type=FILE_NAME,
     help="Make one trace of all processes, and write it here.",
 )
 def recover(directory: Path, output: str | None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from kinetograph.cli.activities import ACTIVITIES
+from kinetograph.cli.paths import NAME_TO_FILL_IN
 from kinetograph.cli.program_arguments import ProgramCommand
 from kinetograph.cli.sizes import BYTES, DURATION_NS
 
@@ -19,7 +20,7 @@ __all__ = ["run"]
 @click.option(
     "-o",
     "--output",
-    default=None,
+    type=NAME_TO_FILL_IN,
     metavar="FILE",
     help="Where to write the trace; its suffix is the format. {host} {rank} {pid} {time} are filled in.",
 )

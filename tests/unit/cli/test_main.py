@@ -60,10 +60,19 @@ def test_wrong_use_exits_with_two(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["summary", ""], ["convert", "", "b.json"], ["convert", "a.json", ""], ["demo", "-o", ""]],
+    [
+        ["summary", ""],
+        ["convert", "", "b.json"],
+        ["convert", "a.json", ""],
+        ["demo", "-o", ""],
+        ["run", "-o", "", "-c", "open('has run', 'w')"],
+        ["recover", ".", "-o", ""],
+        ["merge", ".", "-o", ""],
+        ["capture", "--all", "-o", ""],
+    ],
     ids=" ".join,
 )
-def test_an_empty_name_is_not_taken_for_the_current_folder(arguments: list[str]) -> None:
+def test_an_empty_name_is_taken_neither_for_the_current_folder_nor_for_none(arguments: list[str]) -> None:
     result = CliRunner().invoke(cli.main, arguments)
     assert result.exit_code == 2
     assert "the name is empty" in result.stderr
