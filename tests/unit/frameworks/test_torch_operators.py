@@ -118,9 +118,14 @@ def arrows(path: Path) -> Counter[tuple[str, str]]:
     return Counter((end["s"], end["f"]) for end in ends.values())
 
 
-@pytest.mark.parametrize("program", STEPS)
+def vmap_step() -> Callable[[], object]:
+    """Each level of it runs an operator, and torch counts all of them."""
+    return partial(torch.func.vmap(torch.mm, in_dims=(0, None)), torch.ones(5, 2, 3), torch.ones(3, 4))
+
+
+@pytest.mark.parametrize("program", [*STEPS, "vmap"])
 def test_flops_are_torchs(program: str, tmp_path: Path) -> None:
-    step = STEPS[program]()
+    step = (STEPS | {"vmap": vmap_step})[program]()
     trace = ours(step, tmp_path / "ours.json", with_flops=True)
     profile = theirs(step, tmp_path / "theirs.json", with_flops=True)
     counted = [event for event in trace.events if event.flops and not is_counted_by_us(event.name)]
