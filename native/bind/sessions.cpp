@@ -185,7 +185,6 @@ void bind_sessions(nb::module_& module) {
     module.def("record_instant", &record_instant, "name"_a, "category"_a, "is_memory"_a, "args"_a);
     module.def("set_observing", &set_observing, "on"_a);
     module.def("tick_source", [] { return base::tick_source_name(base::tick_source); });
-    module.def("scope_cost_ns", &Recorder::scope_cost_ns);
     module.def("thread_count", [] { return Recorder::instance().thread_count(); });
     module.def("memory_bytes", [] { return Recorder::instance().memory_bytes(); });
     module.def("string_count", [] { return Recorder::instance().strings().size(); });

@@ -256,12 +256,6 @@ struct DeviceCounter {
 };
 static_assert(sizeof(DeviceCounter) == 32);
 
-// Records of one fixed payload: what stands behind them is this struct, without a length.
-inline bool has_struct_payload(RecordKind kind) {
-    return kind == RecordKind::device_work || kind == RecordKind::thread_span ||
-           kind == RecordKind::device_memory || kind == RecordKind::device_counter;
-}
-
 // In Record::end of what one thread tells of another. The number tells threads apart to which the kernel gave
 // the same id, one after the other.
 struct OtherThread {

@@ -34,7 +34,6 @@ public:
 
     // Empty, or the reason why not: then everything is as if it had not been tried.
     std::string attach(const WantedKinds& kinds, const WantedCalls& calls);
-    bool is_attached() const { return is_attached_; }
     // Asks for more than before.
     void add_kinds(const WantedKinds& kinds);
     // For no more than this.
@@ -69,8 +68,6 @@ public:
     bool is_capturing() const { return captures_.is_any_under_way(); }
     // Records that CUPTI lost for want of buffers, since the last time this was asked.
     uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
-    // CUPTI's records carry our ticks.
-    bool uses_ticks() const { return uses_ticks_; }
 
 private:
     static void on_request(uint8_t** buffer, size_t* size, size_t* most_records);
@@ -99,7 +96,6 @@ private:
     WantedKinds enabled_;
     std::string refused_;
     bool is_attached_ = false;
-    bool uses_ticks_ = false;
     std::atomic<bool> is_leaving_{false};
     std::atomic<uint64_t> dropped_{0};
     Captures captures_;
