@@ -10,7 +10,7 @@ MetricAnswer open_metrics(const MetricOptions&) {
 }
 
 void resume_metrics() {}
-void pause_metrics() {}
+void pause_metrics(bool) {}
 void close_metrics() {}
 void begin_metric_range(std::string_view) {}
 void end_metric_range() {}
