@@ -40,6 +40,11 @@ bool is_listening() noexcept {
     return collector() != nullptr;
 }
 
+const void* tool_function() noexcept {
+    const Functions* tool = collector();
+    return tool ? reinterpret_cast<const void*>(tool->task_begin) : nullptr;
+}
+
 itt::Domain* make_domain(const char* name) noexcept {
     const Functions* tool = collector();
     return tool ? tool->domain_create(name) : nullptr;

@@ -15,6 +15,8 @@ namespace kinetograph::emit::ittapi {
 
 // Whether a tool takes what is told. Settles it, as every call does.
 KINETOGRAPH_API bool is_listening() noexcept;
+// A function of the tool's, nullptr without one.
+const void* tool_function() noexcept;
 
 // Domains and strings are for ever; nullptr without a tool.
 KINETOGRAPH_API itt::Domain* make_domain(const char* name) noexcept;

@@ -27,6 +27,7 @@ void count(Name& name, double value) {
 
 const Tool itt_tool = {
     [] { return ittapi::is_listening(); },
+    [] { return ittapi::tool_function(); },
     [](const Range& range) { ittapi::begin(domain(), string_of(range), range.look.payload); },
     [] { ittapi::end(domain()); },
     [](const Range& range) {

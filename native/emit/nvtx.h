@@ -21,6 +21,8 @@ struct Message {
 KINETOGRAPH_API bool is_built() noexcept;
 // Whether a tool takes what is told. Settles it, as every call does.
 KINETOGRAPH_API bool is_listening() noexcept;
+// A function of the tool's, nullptr without one.
+const void* tool_function() noexcept;
 
 // Domains, texts and names of categories are for ever.
 KINETOGRAPH_API void* make_domain(const char* name) noexcept;

@@ -15,6 +15,9 @@ bool is_built() noexcept {
 bool is_listening() noexcept {
     return false;
 }
+const void* tool_function() noexcept {
+    return nullptr;
+}
 void* make_domain(const char*) noexcept {
     return nullptr;
 }

@@ -58,6 +58,7 @@ void count(Name& name, double value) {
 
 const Tool nvtx_tool = {
     [] { return nvtx::is_listening(); },
+    [] { return nvtx::tool_function(); },
     [](const Range& range) { nvtx::push(domain(), message_of(range), range.look); },
     [] { nvtx::pop(domain()); },
     [](const Range& range) { return nvtx::start(domain(), message_of(range), range.look); },

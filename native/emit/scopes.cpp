@@ -1,10 +1,13 @@
 #include "emit/scopes.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,18 @@ std::atomic<uint32_t> wanted{0};  // a bit for each that has some
 
 bool is_wanted(size_t target) {
     return wanted.load(std::memory_order_relaxed) & 1u << target;
+}
+
+// What a program annotates itself it records; of scopes the recorder knows already.
+bool is_recorder(const void* function) {
+    Dl_info info{};
+    if (!function || dladdr(function, &info) == 0 || !info.dli_fname) return false;
+    const std::string_view path = info.dli_fname;
+    return path.substr(path.rfind('/') + 1) == "libkinetograph_annotations.so";
+}
+
+bool takes_scopes(const Tool& tool) {
+    return tool.is_listening() && !is_recorder(tool.function());
 }
 
 struct ThreadRanges {
@@ -97,7 +112,7 @@ void settle_after_stop() {
 }  // namespace
 
 void start(Target target) noexcept {
-    if (!tools[size_t(target)]->is_listening()) return;
+    if (!takes_scopes(*tools[size_t(target)])) return;
     const std::lock_guard lock(threads().mutex);
     ++users[size_t(target)];
     wanted.fetch_or(1u << size_t(target), std::memory_order_relaxed);
@@ -105,7 +120,7 @@ void start(Target target) noexcept {
 }
 
 void stop(Target target) noexcept {
-    if (!tools[size_t(target)]->is_listening()) return;
+    if (!takes_scopes(*tools[size_t(target)])) return;
     const std::lock_guard lock(threads().mutex);
     if (--users[size_t(target)] == 0) wanted.fetch_and(~(1u << size_t(target)), std::memory_order_relaxed);
     clear_bit_when_over();

@@ -7,7 +7,6 @@
 
 namespace kinetograph::emit {
 
-// The injection and the collector of ours know this domain, and leave what comes from it to the recorder.
 inline constexpr const char* our_domain = "kinetograph";
 
 // Of ranges in it, where they are no scopes of PyTorch's kinds.
@@ -17,6 +16,8 @@ inline constexpr uint32_t python_function_category = 11;
 struct Tool {
     // Settled by the first question.
     bool (*is_listening)();
+    // One that the tool has set, by which its library is known; nullptr without.
+    const void* (*function)();
     // A stack for each thread.
     void (*push)(const Range&);
     void (*pop)();

@@ -10,7 +10,7 @@ namespace kinetograph::inject {
 
 namespace {
 
-constexpr std::string_view domain_of_torch = "PyTorch", our_domain = "kinetograph";
+constexpr std::string_view domain_of_torch = "PyTorch";
 constexpr uint8_t cpu_op = 0, function_scope = 0, user_scope = 7;
 
 // The recorder keeps 32 KiB of domain and name together, so that a longer domain would leave none for names.
@@ -30,8 +30,7 @@ Domain::Domain(std::string_view name)
     : name_(shortened(name)),
       is_shortened_(name_.size() < name.size()),
       category_(name == domain_of_torch ? cpu_op : KINETOGRAPH_ANNOTATION),
-      scope_(name == domain_of_torch ? function_scope : user_scope),
-      is_ours_(name == our_domain) {}
+      scope_(name == domain_of_torch ? function_scope : user_scope) {}
 
 void Domain::name_category(uint32_t category, std::string_view name) {
     std::lock_guard lock(library_mutex);

@@ -20,8 +20,6 @@ public:
     // Of the recorder: what PyTorch annotates are its operators.
     uint8_t category() const { return category_; }
     uint8_t scope() const { return scope_; }
-    // What our own scopes emit comes back here, and is not recorded twice.
-    bool is_ours() const { return is_ours_; }
 
     // Categories within the domain, which it numbers itself. "" where one has no name.
     void name_category(uint32_t category, std::string_view name);
@@ -32,7 +30,6 @@ private:
     const bool is_shortened_;
     const uint8_t category_;
     const uint8_t scope_;
-    const bool is_ours_;
     std::unordered_map<uint32_t, std::string> categories_;
 };
 

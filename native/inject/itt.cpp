@@ -34,12 +34,9 @@ using itt::Id;
 bool is_wanted() {
     return is_listening() && !is_paused.load(std::memory_order_relaxed);
 }
-bool is_wanted(const Domain& domain) {
-    return is_wanted() && !domain.is_ours();
-}
 // Also while paused: what began before must not seem to go on.
-bool wants_end(const Domain& domain) {
-    return is_listening() && !domain.is_ours();
+bool wants_end() {
+    return is_listening();
 }
 
 bool is_null(const Id& id) {
@@ -92,7 +89,7 @@ void tell(const Domain& domain, const Id& id, const std::string& args) {
 // A task that has an id may be described by it: as the range that it is then, but among those that nest.
 void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain))
+    if (is_wanted())
         push_range(domain, name_of(domain, name), is_null(id) ? 0 : range_id(&domain, id));
     else
         push_unrecorded(domain);
@@ -103,7 +100,7 @@ void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) n
     const Domain& domain = domain_of(handle);
     char text[32];
     std::snprintf(text, sizeof text, "%p", function);
-    if (is_wanted(domain))
+    if (is_wanted())
         push_range(domain, name_id(domain, text));
     else
         push_unrecorded(domain);
@@ -119,14 +116,14 @@ void end_task(const itt::Domain* handle) noexcept try {
 
 void begin_overlapped(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) begin_range(range_id(&domain, id), {domain, name_of(domain, name)});
+    if (is_wanted()) begin_range(range_id(&domain, id), {domain, name_of(domain, name)});
 } catch (...) {
 }
 
 void end_overlapped(const itt::Domain* handle, Id id) noexcept try {
     const Domain& domain = domain_of(handle);
     const uint64_t range = range_id(&domain, id);
-    if (wants_end(domain)) end_range(range, {domain, 0, take_told(range)});
+    if (wants_end()) end_range(range, {domain, 0, take_told(range)});
 } catch (...) {
 }
 
@@ -137,7 +134,7 @@ Id frame_id(const Id* id) {
 
 void begin_frame(const itt::Domain* handle, Id* id) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) begin_range(range_id(&domain, frame_id(id)), {domain, name_id(domain, "frame")});
+    if (is_wanted()) begin_range(range_id(&domain, frame_id(id)), {domain, name_id(domain, "frame")});
 } catch (...) {
 }
 
@@ -147,7 +144,7 @@ void end_frame(const itt::Domain* domain, Id* id) noexcept {
 
 void mark_time(const itt::Domain* handle, Id, itt::String* name, int /*scope*/) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) mark({domain, name_of(domain, name)});
+    if (is_wanted()) mark({domain, name_of(domain, name)});
 } catch (...) {
 }
 
@@ -200,7 +197,7 @@ int start_event(int number) noexcept try {
 
 int end_event(int number) noexcept try {
     const Event* event = event_of(number);
-    if (event && wants_end(default_domain())) end_range(event_range(number), {default_domain()});
+    if (event && wants_end()) end_range(event_range(number), {default_domain()});
     return event ? 0 : -1;
 } catch (...) {
     return -1;

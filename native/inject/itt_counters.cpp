@@ -29,7 +29,7 @@ public:
 private:
     // It goes on to count in a pause, or it would be wrong after it.
     void record(double value) const {
-        if (is_listening() && !is_paused.load(std::memory_order_relaxed) && !name_.domain().is_ours())
+        if (is_listening() && !is_paused.load(std::memory_order_relaxed))
             recorder->annotation_counter(name_.id(), recorder->ticks(), value);
     }
 

@@ -117,7 +117,7 @@ Annotation annotation_of(const Domain& domain, Text text) {
 // `What` is how a library says what it annotates.
 template <class What>
 void mark_in(const Domain& domain, What what) noexcept try {
-    if (is_wanted(domain)) mark(annotation_of(domain, what));
+    if (is_listening()) mark(annotation_of(domain, what));
 } catch (...) {
 }
 
@@ -134,7 +134,7 @@ int push_annotation(const Domain& domain, Text text) {
 
 template <class What>
 int push_in(const Domain& domain, What what) noexcept try {
-    return is_wanted(domain) ? push_annotation(domain, what) : push_unrecorded(domain);
+    return is_listening() ? push_annotation(domain, what) : push_unrecorded(domain);
 } catch (...) {
     return -1;
 }
@@ -142,7 +142,7 @@ int push_in(const Domain& domain, What what) noexcept try {
 template <class What>
 nvtxRangeId_t start_in(const Domain& domain, What what) noexcept try {
     const uint64_t id = next_range_id();
-    if (is_wanted(domain)) begin_range(id, annotation_of(domain, what));
+    if (is_listening()) begin_range(id, annotation_of(domain, what));
     return id;
 } catch (...) {
     return 0;
@@ -153,7 +153,7 @@ int pop_in(const Domain& domain) noexcept try { return pop_range(domain); } catc
 }
 
 void end_in(const Domain& domain, nvtxRangeId_t id) noexcept try {
-    if (is_wanted(domain)) end_range(id, {domain});
+    if (is_listening()) end_range(id, {domain});
 } catch (...) {
 }
 
@@ -218,7 +218,7 @@ std::atomic<bool> has_observer{false};
 
 int push_operator(const char* text) noexcept try {
     const bool is_told = has_observer.load(std::memory_order_relaxed);
-    if (is_told || !is_wanted(torch_domain)) return push_unrecorded(torch_domain);
+    if (is_told || !is_listening()) return push_unrecorded(torch_domain);
     const ToldOperator told = operator_in(text_of(text));
     const int level = push_range(torch_domain, text_id(torch_domain, told.name));
     if (!told.sizes.empty())

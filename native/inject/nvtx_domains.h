@@ -6,7 +6,6 @@
 #include "inject/domain.h"
 #include "inject/names.h"
 #include "inject/nvtx_headers.h"
-#include "inject/record_table.h"
 
 namespace kinetograph::inject {
 
@@ -24,11 +23,6 @@ inline const RegisteredName* name_of(nvtxStringHandle_t handle) {
 
 inline nvtxStringHandle_t handle_of(const RegisteredName& name) {
     return reinterpret_cast<nvtxStringHandle_t>(const_cast<RegisteredName*>(&name));
-}
-
-// Whether its ranges are to be recorded, now.
-inline bool is_wanted(const Domain& domain) {
-    return is_listening() && !domain.is_ours();
 }
 
 }  // namespace kinetograph::inject

@@ -31,20 +31,20 @@ Annotation more_of(const Domain& domain, Payloads payloads, size_t count) {
 
 void mark_payload(Handle handle, Payloads payloads, size_t count) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) mark(annotation_of(domain, payloads, count));
+    if (is_listening()) mark(annotation_of(domain, payloads, count));
 } catch (...) {
 }
 
 int push_payload(Handle handle, Payloads payloads, size_t count) noexcept try {
     const Domain& domain = domain_of(handle);
-    return is_wanted(domain) ? push_range(annotation_of(domain, payloads, count)) : push_unrecorded(domain);
+    return is_listening() ? push_range(annotation_of(domain, payloads, count)) : push_unrecorded(domain);
 } catch (...) {
     return -1;
 }
 
 int pop_payload(Handle handle, Payloads payloads, size_t count) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (!is_wanted(domain)) return pop_range(domain);
+    if (!is_listening()) return pop_range(domain);
     return pop_range(domain, more_of(domain, payloads, count).args);
 } catch (...) {
     return -1;
@@ -53,7 +53,7 @@ int pop_payload(Handle handle, Payloads payloads, size_t count) noexcept try {
 nvtxRangeId_t start_payload(Handle handle, Payloads payloads, size_t count) noexcept try {
     const Domain& domain = domain_of(handle);
     const uint64_t id = next_range_id();
-    if (is_wanted(domain)) begin_range(id, annotation_of(domain, payloads, count));
+    if (is_listening()) begin_range(id, annotation_of(domain, payloads, count));
     return id;
 } catch (...) {
     return 0;
@@ -61,7 +61,7 @@ nvtxRangeId_t start_payload(Handle handle, Payloads payloads, size_t count) noex
 
 void end_payload(Handle handle, nvtxRangeId_t id, Payloads payloads, size_t count) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) end_range(id, more_of(domain, payloads, count));
+    if (is_listening()) end_range(id, more_of(domain, payloads, count));
 } catch (...) {
 }
 
@@ -86,20 +86,20 @@ uint64_t register_domain_counter(Handle domain, const nvtxCounterAttr_t* counter
 template <class Number>
 void sample_number(Handle handle, uint64_t counter, Number value) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) sample_counter(domain, counter, double(value));
+    if (is_listening()) sample_counter(domain, counter, double(value));
 } catch (...) {
 }
 
 void sample_values(Handle handle, uint64_t counter, const void* values, size_t bytes) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted(domain)) sample_counter(domain, counter, values, bytes);
+    if (is_listening()) sample_counter(domain, counter, values, bytes);
 } catch (...) {
 }
 
 // That it is as it was, or could not be had, is nothing to be shown.
 void sample_no_value(Handle handle, uint64_t counter, uint8_t reason) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (reason == NVTX_COUNTER_SAMPLE_ZERO && is_wanted(domain)) sample_zero(domain, counter);
+    if (reason == NVTX_COUNTER_SAMPLE_ZERO && is_listening()) sample_zero(domain, counter);
 } catch (...) {
 }
 
@@ -110,7 +110,7 @@ void count_lost(uint32_t count) {
 
 void submit_batch(Handle handle, const nvtxCounterBatch_t* batch) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (batch && is_wanted(domain) && !sample_batch(domain, *batch)) count_lost(1);
+    if (batch && is_listening() && !sample_batch(domain, *batch)) count_lost(1);
 } catch (...) {
 }
 

@@ -151,6 +151,19 @@ def test_each_thread_has_its_own_ranges(emit: Emit, target: str) -> None:
 
 
 @BOTH
+def test_our_own_recording_has_scopes_once_and_a_domain_called_like_us_as_any_other(target: str) -> None:
+    printed = run("to_our_own_recording", target)
+    assert not printed["is_emitting"]
+    events = [
+        ["scope", "user_annotation"],
+        ["mark", "cpu_instant_event"],
+        ["the program's", "kinetograph"],
+        ["kinetograph", "kinetograph"],
+    ]
+    assert printed["recorded"] == [events] * 3
+
+
+@BOTH
 def test_a_scope_that_is_open_at_the_end_of_the_block_still_ends(emit: Emit, target: str) -> None:
     seen = emit("open_at_the_end", target)
     assert nesting(of_thread(seen.calls, seen.printed["tid"])) == ["long"]

@@ -137,6 +137,14 @@ TEST(one_text_in_two_domains_is_two_names) {
     CHECK(category(trace, 0) == "first" && category(trace, 1) == "second");
 }
 
+TEST(a_domain_called_like_us_is_one_of_the_programs) {
+    const auto session = start();
+    itt_calls.begin(itt_calls.domain("kinetograph"), no_id, no_id, itt_calls.string("not ours"));
+    itt_calls.end(itt_calls.domain("kinetograph"));
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && category(trace, 0) == "kinetograph" && name(trace, 0) == "not ours");
+}
+
 TEST(a_domain_that_would_leave_no_room_for_names_is_cut_and_told_of) {
     std::string longest(16 * 1024 - 1, 'd');
     const itt::Domain* domain = itt_calls.domain((longest + "\xc3\xa4" + longest + longest).c_str());

@@ -94,6 +94,13 @@ TEST(a_domain_called_like_a_category_is_told_from_it) {
     CHECK(category(stop(session), "no kernel") == "domain kernel");
 }
 
+TEST(a_domain_called_like_us_is_one_of_the_programs) {
+    const auto session = start();
+    const nvtxEventAttributes_t event = event_called("not ours");
+    nvtxDomainMarkEx(nvtxDomainCreateA("kinetograph"), &event);
+    CHECK(category(stop(session), "not ours") == "kinetograph");
+}
+
 TEST(domains_that_there_is_no_room_for_are_told_of_once) {
     const auto session = start();
     for (int i = 0; i < 300; ++i) {

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -242,6 +243,24 @@ def beside_a_recording(target: str) -> object:
     with kg.profile() as profile, emission(target), kg.scope("both", payload=1):
         kg.mark("moment")
     return {"recorded": sorted(event.name for event in profile.trace.events)}
+
+
+def to_our_own_recording(target: str) -> object:
+    interface = kg.nvtx if target == "nvtx" else kg.itt
+    interface.install()
+    with kg.profile() as profile, emission(target), kg.scope("scope", payload=1):
+        is_emitting = _native.is_emitting()
+        kg.mark("mark")
+        interface.range_push("the program's", domain="kinetograph")
+        interface.mark("kinetograph", domain="kinetograph")
+        interface.range_pop("kinetograph")
+    traces = [profile.trace]
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (os.path.join(folder, name) for name in ("trace.json", "trace.pftrace")):
+            profile.trace.save(path)
+            traces.append(kg.load(path))
+    recorded = [[[event.name, event.category] for event in trace.events] for trace in traces]
+    return {"is_emitting": is_emitting, "recorded": recorded}
 
 
 def both_tools(_target: str) -> object:
