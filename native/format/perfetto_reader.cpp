@@ -255,6 +255,13 @@ TrackEvent Reader::parse(const ProtoField& message) {
     return event;
 }
 
+// Others may have a track, and events, that are called like us.
+bool is_about(const TrackEvent& event) {
+    return event.name == about::track &&
+           std::any_of(event.annotations.begin(), event.annotations.end(),
+                       [](const Annotation& annotation) { return annotation.name == about::version; });
+}
+
 void Reader::read_event(const ProtoField& message, int64_t time_ns) {
     const TrackEvent event = parse(message);
     const uint64_t track = event.track.value_or(sequence_->default_track);
@@ -267,7 +274,7 @@ void Reader::read_event(const ProtoField& message, int64_t time_ns) {
             end_span(event, track, time_ns);
             break;
         case event::instant:
-            if (!is_ours_ && event.name == about::track && places_.is_about(track)) {
+            if (!is_ours_ && places_.is_about(track) && is_about(event)) {
                 read_about(event, message.offset);
                 break;
             }

@@ -258,6 +258,16 @@ def event(time: int, kind: int, track: int, more: bytes = b"") -> bytes:
     return packet(number(8, time) + message(11, number(9, kind) + number(11, track) + more))
 
 
+def test_events_of_a_foreign_track_that_is_called_like_us_are_events(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.pftrace"
+    path.write_bytes(
+        packet(message(60, number(1, 56) + message(2, b"kinetograph")))
+        + event(2_000, 3, 56, message(23, b"kinetograph"))
+        + event(2_500, 3, 56, message(23, b"another"))
+    )
+    assert [event.name for event in load(path).events] == ["kinetograph", "another"]
+
+
 def test_the_simple_part_of_a_foreign_perfetto_trace_is_read(tmp_path: Path) -> None:
     wall_ns = 1_700_000_000_000_000_000
     clocks = message(1, number(1, 6) + number(2, 1_000)) + message(1, number(1, 1) + number(2, wall_ns))
