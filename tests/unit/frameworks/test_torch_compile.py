@@ -177,6 +177,20 @@ def test_inputs_of_a_launch_equal_those_of_torchs_profiler(tmp_path: Path) -> No
     assert [row["Concrete Inputs"] for row in told[0]] == [row["Concrete Inputs"] for row in told[1]] != []
 
 
+def test_lists_and_texts_of_a_launch_are_written_as_by_torchs_profiler(tmp_path: Path) -> None:
+    inputs = [[1, 2], [1.5, 2.0], [True, False], [1] * 31, [torch.ones(2)], "text", ["text"]]
+
+    def launch() -> None:
+        with range_of_torch("a launch", inputs):
+            pass
+
+    ours(launch, tmp_path / "ours.json", record_shapes=True)
+    theirs(launch, tmp_path / "theirs.json", record_shapes=True)
+    files = (json.loads((tmp_path / name).read_text()) for name in ("ours.json", "theirs.json"))
+    told = [[row["args"] for row in file["traceEvents"] if row["name"] == "a launch"] for file in files]
+    assert [row["Concrete Inputs"] for row in told[0]] == [row["Concrete Inputs"] for row in told[1]] != []
+
+
 def test_stages_of_a_compilation_equal_those_of_torchs_profiler(tmp_path: Path) -> None:
     one = torch.ones(4)
 

@@ -31,6 +31,7 @@ _ACCOUNT = {
     "fail_reason": "fail_reason",
 }
 _MOST_SCOPES = 4096
+_LONGEST_LIST = 30  # of those that torch writes
 _PLAIN = (str, int, float, type(None))
 # What a keyword of `scope` itself would be taken for.
 _OWN_KEYWORDS = frozenset({"args", "kind", "inputs"})
@@ -122,11 +123,18 @@ def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = N
 
 
 def _concrete(value: Any) -> str:
-    """As torch writes numbers; tensors are told by their sizes."""
+    """As torch writes numbers and short lists of one kind of them; tensors are told by their sizes."""
+    if isinstance(value, list):
+        is_short = 0 < len(value) <= _LONGEST_LIST and len(set(map(type, value))) == 1
+        return f"[{', '.join(map(_number, value))}]" if is_short and _number(value[0]) else ""
+    return _number(value)
+
+
+def _number(value: Any) -> str:
     if isinstance(value, float):
         text = f"{value:.17g}"
         return f"{text}." if text.lstrip("-").isdigit() else text
-    return str(value) if isinstance(value, (bool, int, str)) else ""
+    return str(value) if isinstance(value, (bool, int)) else ""
 
 
 def _standing_for(ranges: Ranges, torchs: type) -> type:
