@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["EventMetadata", "Interval", "Kernel", "event_metadata"]
+__all__ = ["EventMetadata", "Interval", "Kernel", "event_metadata", "input_value"]
 
 
 class Interval(NamedTuple):
@@ -98,3 +98,26 @@ def event_metadata(args: Mapping[str, Any]) -> EventMetadata | None:
     names = ((field, _KINETO_NAMES.get(field, field.replace("_", " "))) for field in EventMetadata._fields)
     found = {field: args[name] for field, name in names if name in args}
     return EventMetadata(**found) if found else None
+
+
+def input_value(text: object) -> Any:
+    """
+    >>> input_value("1e-05"), input_value("True"), input_value("[2, -3]"), input_value("")
+    (1e-05, True, [2, -3], None)
+    """
+    if not isinstance(text, str):
+        return text
+    if text.startswith("[") and text.endswith("]"):
+        return [_scalar(part) for part in text[1:-1].split(", ") if part]
+    return _scalar(text) if text else None
+
+
+def _scalar(text: str) -> bool | int | float | complex | str:
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float, complex):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

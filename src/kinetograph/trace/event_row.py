@@ -190,7 +190,14 @@ class EventRow:
 
     @property
     def concrete_inputs(self) -> list[Any]:
-        return self._list("Concrete Inputs")
+        """Numbers, bools and lists of them as values; None for all else, such as a tensor or a text.
+
+        As PyTorch gives them, but for two: -0.0 has lost its sign, and a size that is only known by name
+        (in a graph of torch.compile) is that name.
+        """
+        from kinetograph.trace.event_parts import input_value
+
+        return [input_value(text) for text in self._list("Concrete Inputs")]
 
     @property
     def has_stack(self) -> bool:

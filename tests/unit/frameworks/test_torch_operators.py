@@ -105,6 +105,45 @@ def test_arrows_are_those_of_each_thread_also_in_a_file_that_is_written_again(tm
             assert drawn[f"aten::{name}", f"{name.title()}Backward0"] == 1, drawn
 
 
+def call_with_all_sorts_of_inputs() -> None:
+    ones = torch.ones(2, 3, 4, 4)
+    functional = torch.nn.functional
+    for number in (1, -3, 2**40, 2.5, -1.5, 1e-7, 0.1, 1e22, float("inf"), float("-inf"), float("nan"), True):
+        torch.full((2, 3), number)
+    torch.full((1,), 1 + 2j)
+    torch.full((), 0.5)
+    ones.sum(dim=[-1, -2], keepdim=True)
+    ones.sum(dim=())
+    ones.to(torch.bfloat16, copy=True)
+    ones.permute(0, 2, 3, 1).reshape(-1, 4)
+    functional.gelu(ones, approximate="tanh")
+    functional.interpolate(ones, scale_factor=(1.5, 2.5), mode="bilinear")
+    functional.conv2d(ones, torch.ones(5, 3, 3, 3))
+    functional.dropout(ones, 0.1, training=True)
+    torch.cat([ones, ones], dim=1)
+    torch.div(ones, 3, rounding_mode="floor")
+    torch.zeros(3, dtype=torch.int64, device="cpu")
+    ones[..., 1:3]
+    torch.ones(1).repeat(*[1] * 30)
+
+
+def test_concrete_inputs_are_torchs_values(tmp_path: Path) -> None:
+    profile = theirs(call_with_all_sorts_of_inputs, tmp_path / "theirs.json", record_shapes=True)
+    expected = [
+        # By its text, for nan is not itself.
+        (event.name(), repr(event.concrete_inputs()))
+        for event in profile.profiler.kineto_results.events()
+    ]
+    trace = ours(call_with_all_sorts_of_inputs, tmp_path / "ours.json", record_shapes=True)
+    trace.save(tmp_path / "ours.pftrace")
+    loaded = [kg.load(tmp_path / name) for name in ("ours.json", "ours.pftrace", "theirs.json")]
+    for told in (trace, *loaded):
+        operators = [event for event in told.events if event.category == "cpu_op"]
+        assert [(event.name, repr(event.concrete_inputs)) for event in operators] == expected
+    for value in ("nan", "-inf", "1e-07", "(1+2j)", "[1.5, 2.5]", "-3", "True", "None", "[]"):
+        assert any(value in inputs for _name, inputs in expected), value
+
+
 def arrows(path: Path) -> Counter[tuple[str, str]]:
     """From and to, by the name of the innermost operator that begins where the arrow does."""
     events = json.loads(path.read_text())["traceEvents"]

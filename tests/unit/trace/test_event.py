@@ -132,6 +132,40 @@ def test_events_have_pytorchs_names_too() -> None:
     assert (operator.is_user_annotation, operator.is_python_function, operator.is_remote) == (False,) * 3
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("7", 7),
+        ("-3", -3),
+        ("2.", 2.0),
+        ("-1.5e-08", -1.5e-08),
+        ("inf", float("inf")),
+        ("True", True),
+        ("False", False),
+        ("1.+2.j", 1 + 2j),
+        ("[]", []),
+        ("[2, -1]", [2, -1]),
+        ("[1.5, 2.]", [1.5, 2.0]),
+        ("[True, False]", [True, False]),
+        ("s0", "s0"),
+        ("[s0, 3]", ["s0", 3]),
+        (4, 4),
+    ],
+)
+def test_concrete_inputs_are_values(text: object, value: object) -> None:
+    event = only_event(args_json=json.dumps({"Concrete Inputs": [text, ""]}))
+    assert [(type(told), told) for told in event.concrete_inputs] == [
+        (type(value), value),
+        (type(None), None),
+    ]
+
+
+def test_an_input_that_is_no_number_is_not_one() -> None:
+    (value,) = only_event(args_json='{"Concrete Inputs": ["nan"]}').concrete_inputs
+    assert value != value
+
+
 def test_an_event_tells_what_it_launched() -> None:
     operator, launch, kernel = gpu_trace().events
     assert operator.kernels == [("gemm", 0, 8.0)]
