@@ -8,12 +8,14 @@ from kinetograph.trace.times import TorchTimes
 from kinetograph.trace.words import DeviceType, EventKind, key_of
 
 if TYPE_CHECKING:
+    from kinetograph.trace.arrows import Arrow
     from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel
 
 __all__ = ["Event", "KinetoEvent"]
 
 _ANNOTATIONS = ("user_annotation", "gpu_user_annotation")
-_FLOW_TO_DEVICE = 2  # PyTorch's number
+# PyTorch's numbers
+_FLOW_TO_BACKWARD, _FLOW_TO_DEVICE = 1, 2
 _HOST_MEMORY = (DeviceType.CPU, DeviceType.MKLDNN, DeviceType.IDEEP)
 
 
@@ -169,15 +171,30 @@ class Event(EventRow, TorchTimes):
 
     @property
     def flow_id(self) -> int:
-        return self.correlation_id
+        """The same for both ends of an arrow of that type: launch and work, forward and backward operator."""
+        return self.correlation_id or (self._arrow.id if self._arrow else 0)
 
     @property
     def flow_type(self) -> int:
-        return _FLOW_TO_DEVICE if self.correlation_id else 0
+        """1 from a forward operator to the backward one, 2 from a launch to its work, 0 for no arrow."""
+        if self.correlation_id:
+            return _FLOW_TO_DEVICE
+        return _FLOW_TO_BACKWARD if self._arrow else 0
 
     @property
     def flow_start(self) -> bool:
-        return self.correlation_id != 0 and self._is_on_host
+        if self.correlation_id:
+            return self._is_on_host
+        return self._arrow is not None and self._arrow.is_start
+
+    @property
+    def _arrow(self) -> Arrow | None:
+        """Between operators; all of the trace are found when the first is asked for."""
+        if not self.has_sequence_number:
+            return None
+        from kinetograph.trace.arrows import sequence_arrows
+
+        return self.trace._once(sequence_arrows).get(self.row)
 
     @property
     def python_id(self) -> int:

@@ -151,6 +151,7 @@ class EventRow:
 
     @property
     def forward_thread_id(self) -> int:
+        """PyTorch's number of the thread, not the system's; `flow_id` tells which operator it was."""
         return self._number("Fwd thread id")
 
     # What else was recorded

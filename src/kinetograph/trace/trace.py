@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from os import PathLike
 
 from kinetograph import _native
 from kinetograph.checks import require_text
 from kinetograph.errors import ArgumentError, UsageError
-from kinetograph.hints import TYPE_CHECKING, Any
+from kinetograph.hints import TYPE_CHECKING, Any, TypeVar
 from kinetograph.trace.columns import Columns
 from kinetograph.trace.events import Events
 from kinetograph.trace.formats import saver_for
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kinetograph.trace.tables import Note, Process, Track
 
 __all__ = ["Trace", "require_free_key"]
+
+_Result = TypeVar("_Result")
 
 
 class Metadata(MutableMapping[str, Any]):
@@ -68,6 +70,7 @@ class Trace:
         self.columns = Columns(self.native)
         self._tracks: list[Track] = []
         self._tracks_version = -1
+        self._computed: dict[Callable[[Trace], Any], tuple[int, Any]] = {}
 
     def __len__(self) -> int:
         return len(self.native)
@@ -152,6 +155,14 @@ class Trace:
 
         options = (group_by_input_shape, group_by_stack_n, group_by_overload_name, include_python)
         return report("key_averages")(self, *options)
+
+    def _once(self, compute: Callable[[Trace], _Result]) -> _Result:
+        """`compute(self)`, again only when rows have changed: for what events tell of the whole trace."""
+        version, result = self._computed.get(compute, (-1, None))
+        if version != self.native.version:
+            version, result = self._computed[compute] = self.native.version, compute(self)
+        found: _Result = result
+        return found
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the trace in the format of the suffix: `.json` or `.pftrace`, also with `.gz`; `.folded`."""

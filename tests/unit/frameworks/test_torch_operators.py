@@ -105,6 +105,42 @@ def test_arrows_are_those_of_each_thread_also_in_a_file_that_is_written_again(tm
             assert drawn[f"aten::{name}", f"{name.title()}Backward0"] == 1, drawn
 
 
+def three_threads_step() -> None:
+    weight = torch.ones(3, requires_grad=True)
+    made: dict[str, torch.Tensor] = {}
+    for name in ("sin", "cos", "exp"):
+        call = partial(lambda name: made.update({name: getattr(torch, name)(weight)}), name)
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+    torch.stack(list(made.values())).sum().backward()
+
+
+def flows(events: Any) -> Counter[tuple[str, str]]:
+    """From and to, by the ids that events tell."""
+    told = [event for event in events if event.flow_type == 1]
+    starts = {event.flow_id: event.name for event in told if event.flow_start}
+    ends = {event.flow_id: event.name for event in told if not event.flow_start}
+    assert starts.keys() == ends.keys()
+    assert len(told) == 2 * len(starts)
+    return Counter((starts[flow], ends[flow]) for flow in starts)
+
+
+@pytest.mark.parametrize("suffix", ["json", "pftrace"])
+@pytest.mark.parametrize("program", [*STEPS, "three threads"])
+def test_events_tell_of_their_arrows_as_torchs_do(program: str, suffix: str, tmp_path: Path) -> None:
+    step = STEPS[program]() if program in STEPS else three_threads_step
+    all_threads = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
+    expected = flows(theirs(step, tmp_path / "theirs.json", experimental_config=all_threads).events())
+    trace = ours(step, tmp_path / "ours.json")
+    saved = tmp_path / f"again.{suffix}"
+    trace.save(saved)
+    assert flows(trace.events) == flows(kg.load(saved).events) == expected
+    if suffix == "json":
+        assert flows(trace.events) == arrows(saved)
+    assert len(expected) >= 3
+
+
 def call_with_all_sorts_of_inputs() -> None:
     ones = torch.ones(2, 3, 4, 4)
     functional = torch.nn.functional

@@ -166,6 +166,50 @@ def test_an_input_that_is_no_number_is_not_one() -> None:
     assert value != value
 
 
+#   thread 1 [outer     ]                       [engine          ]
+#              [inner ]                           [Backward0   ]
+#   thread 2               [alone]
+def test_an_arrow_leads_from_the_forward_operator_to_the_backward_one() -> None:
+    trace = Trace()
+    for name, start_ns, duration_ns, sequence in [("outer", 0, 20, 4), ("inner", 5, 10, 4)]:
+        trace.native.append(name, "cpu_op", EventKind.SPAN, start_ns, duration_ns, 1, 1, sequence=sequence)
+    trace.native.append("alone", "cpu_op", EventKind.SPAN, 30, 5, 1, 2, sequence=9)
+    told = {"sequence": 4, "args_json": '{"Fwd thread id": 1}'}
+    for name, start_ns, scope in [
+        ("autograd::engine::evaluate_function: Backward0", 50, 0),
+        ("Backward0", 55, 1),
+    ]:
+        trace.native.append(name, "cpu_op", EventKind.SPAN, start_ns, 20, 1, 1, scope=scope, **told)  # type: ignore[arg-type]
+    trace.native.append("mark", "user_annotation", EventKind.INSTANT, 1, 0, 1, 1)
+    trace.native.sort()
+    flows = {event.name: (event.flow_id, event.flow_type, event.flow_start) for event in trace.events}
+    arrow = flows["inner"][0]
+    assert arrow != 0
+    assert flows.pop("inner") == (arrow, 1, True)
+    assert flows.pop("Backward0") == (arrow, 1, False)
+    assert set(flows.values()) == {(0, 0, False)}
+
+
+def test_arrows_are_found_again_when_there_are_more_events() -> None:
+    trace = Trace()
+    trace.native.append("forward", "cpu_op", EventKind.SPAN, 0, 5, 1, 1, sequence=4)
+    assert trace.events[0].flow_type == 0
+    trace.native.append("Backward0", "cpu_op", EventKind.SPAN, 10, 5, 1, 1, sequence=4, scope=1)
+    trace.native.sort()
+    assert [event.flow_type for event in trace.events] == [1, 1]
+
+
+def test_arrows_count_rows_as_the_trace_does_whatever_their_names_are() -> None:
+    trace = Trace()
+    odd = '\n{"ph":"X"'
+    trace.native.append(odd, "cpu_op", EventKind.SPAN, 0, 5, odd, odd, args_json=json.dumps({odd: odd}))
+    trace.native.append("forward", "cpu_op", EventKind.SPAN, 10, 5, odd, odd, sequence=4)
+    trace.native.append("count", "counter", EventKind.COUNTER, 11, 0, odd, odd, args_json='{"value": 1}')
+    trace.native.append("Backward0", "cpu_op", EventKind.SPAN, 20, 5, odd, odd, sequence=4, scope=1)
+    trace.native.sort()
+    assert {event.name for event in trace.events if event.flow_type} == {"forward", "Backward0"}
+
+
 def test_an_event_tells_what_it_launched() -> None:
     operator, launch, kernel = gpu_trace().events
     assert operator.kernels == [("gemm", 0, 8.0)]
