@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,20 +89,32 @@ def test_the_table_has_pytorchs_headings_and_units(run: tuple[Any, Trace]) -> No
     assert ours[-1].split(":")[0] == theirs[-1].split(":")[0]
 
 
-def test_events_have_pytorchs_attributes(run: tuple[Any, Trace]) -> None:
-    profiler, trace = run
-    theirs = {name for name in dir(profiler.events()[0]) if not name.startswith("_")}
-    methods = {"append_cpu_child", "append_kernel", "set_cpu_parent"}  # for those who fill one
-    percents = {"self_cpu_percent", "total_cpu_percent", "total_device_percent"}  # left behind by table()
-    missing = theirs - methods - percents - set(dir(trace.events[0]))
-    assert missing == set()
+PERCENTS = ("self_cpu_percent", "total_cpu_percent")
 
 
-def test_averages_have_pytorchs_attributes(run: tuple[Any, Trace]) -> None:
+def test_shares_are_those_that_pytorchs_table_leaves_behind(run: tuple[Any, Trace]) -> None:
     profiler, trace = run
-    theirs = {name for name in dir(profiler.key_averages()[0]) if not name.startswith("_")}
-    percents = {"self_cpu_percent", "total_cpu_percent", "total_device_percent"}
-    assert theirs - percents - {"add"} - set(dir(trace.key_averages()[0])) == set()
+    averages = profiler.key_averages()
+    averages.table()
+    # In the last digit, for their times are rounded otherwise.
+    theirs = {
+        (row.key, name): pytest.approx(float(getattr(row, name)[:-1]), abs=0.011)
+        for row in averages
+        for name in PERCENTS
+    }
+    ours = {
+        (row.key, name): float(getattr(row, name)[:-1]) for row in trace.key_averages() for name in PERCENTS
+    }
+    assert ours == theirs
+
+
+def test_shares_are_those_that_our_table_shows(run: tuple[Any, Trace]) -> None:
+    _profiler, trace = run
+    for averages in (trace.key_averages(), trace.key_averages().sort("count")[:5]):
+        lines = averages.table(max_name_column_width=None).splitlines()[3:]
+        cells = [re.split("  +", line.strip()) for line in lines if line.count("%") == 2]
+        shares = [(row.key, row.self_cpu_percent, row.total_cpu_percent) for row in averages]
+        assert shares == [(line[0], line[1], line[3]) for line in cells]
 
 
 def test_the_sum_of_all_is_pytorchs(run: tuple[Any, Trace]) -> None:

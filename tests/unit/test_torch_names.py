@@ -1,4 +1,4 @@
-"""Our enums against those of a real PyTorch: same names, same numbers, and its members are accepted."""
+"""Our names against those of a real PyTorch: enums with their numbers, and what its objects tell."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import kinetograph as kg
 from kinetograph.kineto import ActivityType as KinetoActivityType
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig
@@ -16,6 +17,71 @@ from kinetograph.session.state import ProfilerState
 from kinetograph.trace import DeviceType, RecordScope
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+_BUILDS = "fills one from outside; ours are views of a trace"
+_CHANGES = "changes the list; ours are views of a trace, and `list(...)` of one is a list"
+_OPTION = "an option of the profile, which has it itself"
+# Names of PyTorch's that ours have not, and why. A new PyTorch's that ours should have are found by this.
+LEFT_OUT = {
+    "KinetoEvent": {},
+    "FunctionEvent": {_BUILDS: "append_cpu_child append_kernel set_cpu_parent"},
+    "FunctionEventAvg": {_BUILDS: "add"},
+    "EventList": {_CHANGES: "append clear copy extend insert pop remove reverse sort"},
+    "EventList of averages": {_CHANGES: "append clear copy extend insert pop remove reverse"},
+    "_KinetoProfile": {
+        "kept for its own next step": "activity_filters has_cudagraphs",
+        "of export_memory_timeline, which comes with the memory part": "mem_tl",
+    },
+    "profile": {
+        "kept for its own next step": "action_map activity_filters has_cudagraphs step_rec_fn",
+        "of export_memory_timeline, which comes with the memory part": "mem_tl",
+    },
+    "profile.profiler": {
+        _OPTION: "acc_events custom_trace_id_callback experimental_config post_processing_timeout_s "
+        "profile_memory record_shapes toggle_collection_dynamic use_device with_flops with_modules "
+        "with_stack",
+        "how it was set up": "activity_filters config create_trace_id default_trace_id enabled entered "
+        "kineto_activities profiler_kind use_cpu use_cuda",
+        "events of another interface, which answer to calls": "kineto_results",
+        "clock of its own; `trace.start_ns` and `end_ns` say when it recorded": "profiling_start_time_ns "
+        "profiling_end_time_ns",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[str, tuple[Any, Any]]:
+    """PyTorch's and ours."""
+    theirs = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+    ours = kg.profile()
+    for profile in (theirs, ours):
+        with profile:
+            torch.ones(2).sum()
+    averages = theirs.key_averages()
+    averages.table()  # gives its rows their shares
+    return {
+        "KinetoEvent": (theirs.profiler.kineto_results.events()[0], ours.events()[0]),
+        "FunctionEvent": (theirs.events()[0], ours.events()[0]),
+        "FunctionEventAvg": (averages[0], ours.key_averages()[0]),
+        "EventList": (theirs.events(), ours.events()),
+        "EventList of averages": (averages, ours.key_averages()),
+        "_KinetoProfile": (torch.profiler._KinetoProfile(), kg._KinetoProfile()),
+        "profile": (theirs, ours),
+        "profile.profiler": (theirs.profiler, ours.profiler),
+    }
+
+
+def public_names(thing: object) -> set[str]:
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("kind", LEFT_OUT)
+def test_every_name_of_pytorchs_objects_is_one_of_ours_or_left_out_for_a_reason(
+    kind: str, objects: dict[str, tuple[Any, Any]]
+) -> None:
+    theirs, ours = objects[kind]
+    left_out = {name for names in LEFT_OUT[kind].values() for name in names.split()}
+    assert public_names(theirs) - public_names(ours) == left_out
 
 
 def numbers(members: Any) -> dict[str, int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kinetograph.trace import DeviceType, Event
+from kinetograph.trace.event_parts import Totals
 from kinetograph.trace.times import TorchTimes
 
 __all__ = ["FIELDS", "Average"]
@@ -43,6 +44,8 @@ class Average(TorchTimes):
     stack: tuple[str, ...]
     overload_name: str
     use_device: str | None
+    totals: Totals
+    """Of all rows of the table it is in."""
     count: int
     """Calls; the runs of a generator belong to its call."""
     outermost_count: int

@@ -11,6 +11,7 @@ from kinetograph.analysis.average import FIELDS, Average
 from kinetograph.checks import require_bool, require_int
 from kinetograph.errors import UsageError
 from kinetograph.trace import DeviceType, Event, Trace
+from kinetograph.trace.event_parts import Totals
 from kinetograph.trace.words import counted, key_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class Averages(Sequence[Average]):
         shapes = event.input_shapes if by_shapes else ""
         stack = tuple(event.stack[:stack_frames]) if stack_frames else ()
         overload = event.overload_name if by_overload else ""
-        return Average(key_of(event.name), event, shapes, stack, overload, self.use_device, *numbers[1:])
+        known = (shapes, stack, overload, self.use_device, self.totals)
+        return Average(key_of(event.name), event, *known, *numbers[1:])
 
     def column(self, name: str) -> Matrix:
         """The numbers of all rows under one of the names that `to_rows` gives."""
@@ -151,7 +153,12 @@ class Averages(Sequence[Average]):
         if len(self):
             sums[_FIELD["min_ns"] - 1] = int(self.column("min_ns").min())
             sums[_FIELD["max_ns"] - 1] = int(self.column("max_ns").max())
-        return Average("Total", None, "", (), "", self.use_device, *sums)
+        return Average("Total", None, "", (), "", self.use_device, self.totals, *sums)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The two sums below."""
+        return Totals(self.self_cpu_time_total_ns, self.self_device_time_total_ns)
 
     @property
     def self_cpu_time_total_ns(self) -> int:

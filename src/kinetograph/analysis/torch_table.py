@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kinetograph.analysis.grid import Grid, Heading
 from kinetograph.checks import require_choice, require_int
-from kinetograph.trace.times import time_text
+from kinetograph.trace.times import share_text, time_text
 from kinetograph.trace.words import counted
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class TorchTable:
         self._averages = averages
         self._shown = shown
         self._unit = time_unit
-        self._cpu_ns = averages.self_cpu_time_total_ns
-        self._device_ns = averages.self_device_time_total_ns
+        self._cpu_ns, self._device_ns = averages.totals
         self._device = (averages.use_device or "device").upper()
 
     # What it says
@@ -72,7 +71,7 @@ class TorchTable:
         return [*first, *self._times(), *self._memory(), self._calls(), *self._shapes(widths), *self._flops()]
 
     def _times(self) -> Iterator[Column]:
-        yield Column("Self CPU %", lambda row: _share(row.self_cpu_time_total_ns, self._cpu_ns), rank=2)
+        yield Column("Self CPU %", lambda row: share_text(row.self_cpu_time_total_ns, self._cpu_ns), rank=2)
         yield Column("Self CPU", lambda row: self._time(row.self_cpu_time_total_ns))
         yield Column("CPU total %", self._total_share, rank=6)
         yield Column("CPU total", lambda row: self._time(row.cpu_time_total_ns), rank=3)
@@ -81,12 +80,12 @@ class TorchTable:
             return
         name, of_all = self._device, self._device_ns
         yield Column(f"Self {name}", lambda row: self._time(row.self_device_time_total_ns), rank=1)
-        yield Column(f"Self {name} %", lambda row: _share(row.self_device_time_total_ns, of_all), rank=8)
+        yield Column(f"Self {name} %", lambda row: share_text(row.self_device_time_total_ns, of_all), rank=8)
         yield Column(f"{name} total", lambda row: self._time(row.device_time_total_ns), rank=4)
         yield Column(f"{name} time avg", lambda row: self._time(row.device_time * 1e3), rank=7)
 
     def _total_share(self, row: Average) -> str:
-        return "0" if row.is_async else _share(row.cpu_time_total_ns, self._cpu_ns)
+        return "0" if row.is_async else share_text(row.cpu_time_total_ns, self._cpu_ns)
 
     def _memory(self) -> Iterator[Column]:
         if self._has("cpu_memory_usage", "self_cpu_memory_usage"):
@@ -170,10 +169,6 @@ class TorchTable:
     def _first(self, row_limit: int) -> Averages:
         limit = require_int("row_limit", row_limit, -1, (1 << 62), hint="-1 is for all rows")
         return self._shown if limit < 0 else self._shown[:limit]
-
-
-def _share(time_ns: int, of_ns: int) -> str:
-    return f"{100 * time_ns / of_ns:.2f}%" if of_ns else "NaN"
 
 
 def _bytes(size: int) -> str:

@@ -86,6 +86,22 @@ class Cycle:
     def key_averages(self, *args: Any, **options: Any) -> Any:
         return self.trace.key_averages(*args, **options)
 
+    def table(self, *args: Any, **options: Any) -> str:
+        return self.function_events.table(*args, **options)
+
+    def total_average(self) -> Any:
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return self.function_events.self_cpu_time_total
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        self.function_events.export_chrome_trace(path)
+
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        self.function_events.export_stacks(path, metric)
+
     def __repr__(self) -> str:
         if self._trace is not None:
             return f"<Cycle {self.trace_id}: {self._trace!r}>"

@@ -34,6 +34,14 @@ _CLEARS = (
     "acc_events=True keeps them all."
 )
 _MOST_SECONDS = 1 << 40
+# The one that PyTorch names first.
+_DEVICES = (
+    ActivityType.CUDA,
+    ActivityType.XPU,
+    ActivityType.MTIA,
+    ActivityType.HPU,
+    ActivityType.PRIVATEUSE1,
+)
 
 
 class KinetoProfile(ProfileOutputs):
@@ -89,6 +97,11 @@ class KinetoProfile(ProfileOutputs):
         self._process = os.getpid()
         # One that a signal handler of the same thread may take again.
         self._lock = threading.RLock()
+
+    @property
+    def use_device(self) -> str | None:
+        """The kind of device that is recorded beside the host."""
+        return next((kind.name.lower() for kind in _DEVICES if kind in self.activities), None)
 
     def start(self) -> None:
         """Record from now on."""

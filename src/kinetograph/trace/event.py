@@ -9,11 +9,13 @@ from kinetograph.trace.words import DeviceType, EventKind, key_of
 
 if TYPE_CHECKING:
     from kinetograph.trace.arrows import Arrow
-    from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel
+    from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel, Totals
+    from kinetograph.trace.trace import Trace
 
 __all__ = ["Event", "KinetoEvent"]
 
 _ANNOTATIONS = ("user_annotation", "gpu_user_annotation")
+_WITH_KEYWORDS = ("cpu_op", "user_annotation")
 # PyTorch's numbers
 _FLOW_TO_BACKWARD, _FLOW_TO_DEVICE = 1, 2
 _HOST_MEMORY = (DeviceType.CPU, DeviceType.MKLDNN, DeviceType.IDEEP)
@@ -64,6 +66,11 @@ class Event(EventRow, TorchTimes):
         return self.category == "python_function"
 
     @property
+    def is_hidden_event(self) -> bool:
+        """PyTorch hides some from its lists; a trace has none of those."""
+        return False
+
+    @property
     def count(self) -> int:
         """1 for a call; 0 for a later run of a generator, whose call is an earlier event."""
         return 0 if self.is_resumed else 1
@@ -94,7 +101,19 @@ class Event(EventRow, TorchTimes):
         return self.thread_id
 
     @property
+    def start_thread_id(self) -> int | str:
+        return self.thread_id
+
+    @property
+    def end_thread_id(self) -> int | str:
+        return self.thread_id
+
+    @property
     def fwd_thread(self) -> int:
+        return self.forward_thread_id
+
+    @property
+    def fwd_thread_id(self) -> int:
         return self.forward_thread_id
 
     @property
@@ -128,6 +147,20 @@ class Event(EventRow, TorchTimes):
     @property
     def self_device_time_total_ns(self) -> int:
         return self._cell("self_device_ns")
+
+    @property
+    def totals(self) -> Totals:
+        """Of all events of the trace."""
+        return self.trace._once(_totals)
+
+    @property
+    def cuda_elapsed_us(self) -> int:
+        """-1: what CUDA events measured is an event of its own, and counts in `device_time_total`."""
+        return -1
+
+    @property
+    def privateuse1_elapsed_us(self) -> int:
+        return -1
 
     # How it hangs together
 
@@ -232,8 +265,10 @@ class Event(EventRow, TorchTimes):
 
     @property
     def kwinputs(self) -> dict[str, Any]:
-        inputs = self.args.get("Keyword Inputs")
-        return dict(inputs) if isinstance(inputs, dict) else {}
+        """What an operator or a scope was given by name."""
+        from kinetograph.trace.event_parts import keyword_inputs
+
+        return keyword_inputs(self.args) if self.category in _WITH_KEYWORDS else {}
 
     @property
     def metadata_json(self) -> str:
@@ -246,15 +281,27 @@ class Event(EventRow, TorchTimes):
 
         return event_metadata(self.args)
 
+    @property
+    def extra_meta(self) -> dict[str, str]:
+        """The same as texts, under the names they have in the file."""
+        from kinetograph.trace.event_parts import kineto_texts
+
+        return kineto_texts(self.args)
+
     # Memory: allocations that were recorded between begin and end, on the same thread
 
     @property
+    def nbytes(self) -> int:
+        """Of an allocation; negative where memory was given back, 0 for all other events."""
+        return self._number("Bytes") if self.kind is EventKind.MEMORY else 0
+
+    @property
     def cpu_memory_usage(self) -> int:
-        return sum(_allocated(event) for event in self._allocations() if _is_host_memory(event))
+        return sum(event.nbytes for event in self._allocations() if _is_host_memory(event))
 
     @property
     def device_memory_usage(self) -> int:
-        return sum(_allocated(event) for event in self._allocations() if not _is_host_memory(event))
+        return sum(event.nbytes for event in self._allocations() if not _is_host_memory(event))
 
     @property
     def self_cpu_memory_usage(self) -> int:
@@ -280,12 +327,15 @@ def _is_list_of_lists(shape: object) -> bool:
     return isinstance(shape, list) and any(isinstance(size, list) for size in shape)
 
 
-def _allocated(event: Event) -> int:
-    return event._number("Bytes")
-
-
 def _is_host_memory(event: Event) -> bool:
     return event._number("Device Type") in _HOST_MEMORY
+
+
+def _totals(trace: Trace) -> Totals:
+    from kinetograph.trace.reports import report
+
+    totals: Totals = report("single_events")(trace, range(len(trace)), include_python=True).totals
+    return totals
 
 
 KinetoEvent = Event

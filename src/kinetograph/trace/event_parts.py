@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["EventMetadata", "Interval", "Kernel", "event_metadata", "input_value"]
+__all__ = [
+    "EventMetadata",
+    "Interval",
+    "Kernel",
+    "Totals",
+    "event_metadata",
+    "input_value",
+    "keyword_inputs",
+    "kineto_texts",
+]
 
 
 class Interval(NamedTuple):
@@ -16,6 +26,13 @@ class Interval(NamedTuple):
 
     def elapsed_us(self) -> float:
         return self.end - self.start
+
+
+class Totals(NamedTuple):
+    """What shares are shares of: each moment of the host, and each of a device, counted once."""
+
+    cpu_ns: int
+    device_ns: int
 
 
 class Kernel(NamedTuple):
@@ -93,11 +110,48 @@ _KINETO_NAMES = {
 }
 
 
+def _kineto_name(field: str) -> str:
+    return _KINETO_NAMES.get(field, field.replace("_", " "))
+
+
+_OF_COLLECTIVES = EventMetadata._fields[EventMetadata._fields.index("collective_name") :]
+# What else is told of operators.
+_NO_KEYWORDS = {
+    "Call stack",
+    "Concrete Inputs",
+    "Fwd thread id",
+    "Input Dims",
+    "Input Strides",
+    "Input type",
+    "Module Hierarchy",
+    "Overload name",
+    "Python module id",
+    "backend",
+    "flops",
+    *map(_kineto_name, _OF_COLLECTIVES),
+}
+
+
 def event_metadata(args: Mapping[str, Any]) -> EventMetadata | None:
     """From the arguments of an event; None when they hold nothing of it."""
-    names = ((field, _KINETO_NAMES.get(field, field.replace("_", " "))) for field in EventMetadata._fields)
+    names = ((field, _kineto_name(field)) for field in EventMetadata._fields)
     found = {field: args[name] for field, name in names if name in args}
     return EventMetadata(**found) if found else None
+
+
+def kineto_texts(args: Mapping[str, Any]) -> dict[str, str]:
+    """The same under Kineto's names, as texts."""
+    names = (_kineto_name(field) for field in EventMetadata._fields)
+    return {name: _text(args[name]) for name in names if name in args}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def keyword_inputs(args: Mapping[str, Any]) -> dict[str, Any]:
+    """What an operator was called with by name: all that nobody else tells of one."""
+    return {name: value for name, value in args.items() if name not in _NO_KEYWORDS}
 
 
 def input_value(text: object) -> Any:

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from kinetograph.hints import Protocol
+from kinetograph.hints import TYPE_CHECKING, Protocol
 
-__all__ = ["TorchTimes", "time_text"]
+if TYPE_CHECKING:
+    from kinetograph.trace.event_parts import Totals
+
+__all__ = ["TorchTimes", "share_text", "time_text"]
 
 _UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3}
 
@@ -22,7 +25,19 @@ def time_text(time_ns: float, unit: str | None = None) -> str:
     return f"{time_ns / _UNITS[unit]:.3f}{unit}"
 
 
+def share_text(time_ns: float, of_ns: float) -> str:
+    """
+    >>> share_text(1, 3), share_text(0, 0)
+    ('33.33%', 'NaN')
+    """
+    return f"{100 * time_ns / of_ns:.2f}%" if of_ns else "NaN"
+
+
 class _HasTimes(Protocol):
+    @property
+    def is_async(self) -> bool: ...
+    @property
+    def totals(self) -> Totals: ...
     @property
     def count(self) -> int: ...
     @property
@@ -90,6 +105,22 @@ class TorchTimes:
     @property
     def self_device_time_total_str(self: _HasTimes) -> str:
         return time_text(self.self_device_time_total_ns)
+
+    # Shares of the host's or the devices' time: of an event in the whole trace, of an average in its table.
+
+    @property
+    def self_cpu_percent(self: _HasTimes) -> str:
+        """As the table shows it; in PyTorch it is -1 until `table()` was called."""
+        return share_text(self.self_cpu_time_total_ns, self.totals.cpu_ns)
+
+    @property
+    def total_cpu_percent(self: _HasTimes) -> str:
+        return "0" if self.is_async else share_text(self.cpu_time_total_ns, self.totals.cpu_ns)
+
+    @property
+    def total_device_percent(self: _HasTimes) -> str:
+        """Of its own time on devices, whatever the name says: that is PyTorch's."""
+        return share_text(self.self_device_time_total_ns, self.totals.device_ns)
 
     # What PyTorch called them when there was one kind of device
 

@@ -180,6 +180,44 @@ def test_concrete_inputs_are_torchs_values(tmp_path: Path) -> None:
         assert any(value in inputs for _name, inputs in expected), value
 
 
+# Where ours have another value, and why.
+OTHERWISE = {
+    "correlation_id": "only of what leads to a device; the id of an operator is `id`",
+    "device_index": "of a device; torch has the process there",
+    "device_type": "ours by the same name, as `test_torch_names.py` says",
+    "duration_ns": "other runs",
+    "end_ns": "other runs",
+    "end_thread_id": "the system's number",
+    "external_id": "another count",
+    "flops": "more are counted",
+    "flow_id": "another count",
+    "metadata_json": "the arguments, which torch leaves out",
+    "sequence_nr": "goes on",
+    "shapes": "lists of tensors have theirs; `input_shapes` is torch's",
+    "start_ns": "other runs",
+    "start_thread_id": "the system's number",
+}
+
+
+@pytest.mark.parametrize("program", STEPS)
+def test_events_tell_what_torchs_tell(program: str, tmp_path: Path) -> None:
+    step = STEPS[program]()
+    options = {"record_shapes": True, "with_flops": True}
+    trace = ours(step, tmp_path / "ours.json", **options)
+    profile = theirs(step, tmp_path / "theirs.json", **options)
+    their_events = [
+        event
+        for event in profile.profiler.kineto_results.events()
+        if event.activity_type() in ("cpu_op", "user_annotation")
+    ]
+    our_events = [event for event in trace.events if event.category in ("cpu_op", "user_annotation")]
+    names = {name for name in dir(their_events[0]) if not name.startswith("_")} - OTHERWISE.keys()
+    assert {"fwd_thread_id", "flow_type", "flow_start", "concrete_inputs", "nbytes", "extra_meta"} <= names
+    for their, our in zip(their_events, our_events, strict=True):
+        expected = {name: getattr(their, name)() for name in names}
+        assert {name: getattr(our, name) for name in names} == expected
+
+
 def arrows(path: Path) -> Counter[tuple[str, str]]:
     """From and to, by the name of the innermost operator that begins where the arrow does."""
     events = json.loads(path.read_text())["traceEvents"]

@@ -130,6 +130,9 @@ def test_events_have_pytorchs_names_too() -> None:
     assert (kernel.linked_correlation_id, kernel.external_id) == (operator.id, operator.id)
     assert (kernel.flow_id, kernel.flow_type, kernel.flow_start, launch.flow_start) == (77, 2, False, True)
     assert (operator.is_user_annotation, operator.is_python_function, operator.is_remote) == (False,) * 3
+    assert (operator.start_thread_id, operator.end_thread_id, operator.fwd_thread_id) == (1, 1, 0)
+    assert (operator.cuda_elapsed_us, operator.privateuse1_elapsed_us, operator.nbytes) == (-1, -1, 0)
+    assert not operator.is_hidden_event
 
 
 @pytest.mark.parametrize(
@@ -210,6 +213,28 @@ def test_arrows_count_rows_as_the_trace_does_whatever_their_names_are() -> None:
     assert {event.name for event in trace.events if event.flow_type} == {"forward", "Backward0"}
 
 
+def test_shares_are_those_of_the_whole_trace() -> None:
+    operator, launch, kernel = gpu_trace().events
+    assert (operator.self_cpu_percent, operator.total_cpu_percent) == ("88.89%", "100.00%")
+    assert (launch.self_cpu_percent, launch.total_device_percent) == ("11.11%", "0.00%")
+    assert kernel.total_device_percent == "100.00%"
+    assert only_event(flags=EventFlag.ASYNC).total_cpu_percent == "0"
+    assert only_event().total_device_percent == "NaN"
+
+
+def test_what_was_given_by_name_is_told_apart_from_what_torch_tells() -> None:
+    args = {
+        "Input Dims": [[2]],
+        "Concrete Inputs": ["3"],
+        "Group size": 2,
+        "flops": 4,
+        "grid": [1],
+        "mine": "x",
+    }
+    assert only_event(args_json=json.dumps(args)).kwinputs == {"grid": [1], "mine": "x"}
+    assert gpu_trace().events[2].kwinputs == {}
+
+
 def test_an_event_tells_what_it_launched() -> None:
     operator, launch, kernel = gpu_trace().events
     assert operator.kernels == [("gemm", 0, 8.0)]
@@ -248,6 +273,13 @@ def test_what_was_recorded_about_a_kernel_has_pytorchs_names() -> None:
     assert (metadata.registers_per_thread, metadata.est_occupancy_pct, metadata.stream) == (32, 50, 7)
     assert (metadata.collective_name, metadata.grid) == ("all", None)
     assert only_event().event_metadata is None
+    assert only_event(args_json=json.dumps(args | {"mine": 1, "grid": [1, 2]})).extra_meta == {
+        "registers per thread": "32",
+        "est. achieved occupancy %": "50",
+        "stream": "7",
+        "Collective name": "all",
+        "grid": "[1, 2]",
+    }
 
 
 def test_a_list_of_tensors_is_one_input() -> None:
@@ -285,6 +317,7 @@ def test_memory_of_an_event_is_what_was_allocated_inside() -> None:
     outer = trace.events[0]
     assert (outer.cpu_memory_usage, outer.self_cpu_memory_usage) == (72, 8)
     assert (outer.device_memory_usage, outer.self_device_memory_usage) == (512, 0)
+    assert [event.nbytes for event in trace.events] == [0, 0, 64, 512, 8, 4]
 
 
 def test_a_later_run_of_a_generator_is_no_call() -> None:
