@@ -9,6 +9,7 @@
 #include "bind/text.h"
 #include "format/folded.h"
 #include "format/json_text.h"
+#include "format/sequence_arrows.h"
 #include "trace/averages.h"
 #include "trace/call_tree.h"
 
@@ -49,6 +50,22 @@ nb::tuple averages(TraceObject& self, bool by_shapes, bool by_overload, uint32_t
         nb::make_tuple(averages.python_functions, averages.python_calls, averages.python_ns));
 }
 
+// Row and number of the arrow.
+nb::list flow_ends(const std::vector<format::FlowEnd>& ends) {
+    nb::list rows;
+    for (const format::FlowEnd& end : ends) rows.append(nb::make_tuple(end.row, end.id));
+    return rows;
+}
+
+nb::tuple sequence_arrows(TraceObject& self) {
+    const TraceObject::Writing reading(self);
+    const format::SequenceArrows arrows = [&] {
+        const WithoutGil no_gil;
+        return format::sequence_arrows(reading.trace());
+    }();
+    return nb::make_tuple(flow_ends(arrows.forward), flow_ends(arrows.backward));
+}
+
 nb::tuple call_tree(TraceObject& self, bool with_python) {
     const TraceObject::Writing reading(self);
     const auto nesting = self.nesting();
@@ -81,6 +98,8 @@ void bind_reports(nb::class_<TraceObject>& type) {
                      "-> tuple[typing.Any, tuple[int, int, int]]"))
         .def("call_tree", &call_tree, nb::kw_only(), "with_python"_a = true,
              nb::sig("def call_tree(self, *, with_python: bool = True) -> tuple[typing.Any, list[str]]"))
+        .def("sequence_arrows", &sequence_arrows,
+             nb::sig("def sequence_arrows(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]"))
         .def("write_folded", &write_folded, "target"_a, nb::kw_only(), "metric"_a = 0, "with_python"_a = true,
              nb::sig("def write_folded(self, target: int | typing.Callable[[bytes], object], *, "
                      "metric: int = 0, with_python: bool = True) -> None"));

@@ -8,8 +8,7 @@ from kinetograph.trace.times import TorchTimes
 from kinetograph.trace.words import DeviceType, EventKind, key_of
 
 if TYPE_CHECKING:
-    from kinetograph.trace.arrows import Arrow
-    from kinetograph.trace.event_parts import EventMetadata, Interval, Kernel, Totals
+    from kinetograph.trace.event_parts import Arrow, EventMetadata, Interval, Kernel, Totals
     from kinetograph.trace.trace import Trace
 
 __all__ = ["Event", "KinetoEvent"]
@@ -225,9 +224,7 @@ class Event(EventRow, TorchTimes):
         """Between operators; all of the trace are found when the first is asked for."""
         if not self.has_sequence_number:
             return None
-        from kinetograph.trace.arrows import sequence_arrows
-
-        return self.trace._once(sequence_arrows).get(self.row)
+        return self.trace._once(_arrows).get(self.row)
 
     @property
     def python_id(self) -> int:
@@ -329,6 +326,14 @@ def _is_list_of_lists(shape: object) -> bool:
 
 def _is_host_memory(event: Event) -> bool:
     return event._number("Device Type") in _HOST_MEMORY
+
+
+def _arrows(trace: Trace) -> dict[int, Arrow]:
+    from kinetograph.trace.event_parts import Arrow
+
+    forward, backward = trace.native.sequence_arrows()
+    starts = {row: Arrow(number, True) for row, number in forward}
+    return starts | {row: Arrow(number, False) for row, number in backward}
 
 
 def _totals(trace: Trace) -> Totals:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 __all__ = [
+    "Arrow",
     "EventMetadata",
     "Interval",
     "Kernel",
@@ -33,6 +34,14 @@ class Totals(NamedTuple):
 
     cpu_ns: int
     device_ns: int
+
+
+class Arrow(NamedTuple):
+    """One end of an arrow from a forward operator to its backward one."""
+
+    id: int
+    """Both ends have it."""
+    is_start: bool
 
 
 class Kernel(NamedTuple):
