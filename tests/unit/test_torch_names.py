@@ -137,3 +137,33 @@ def test_pytorchs_members_are_accepted_where_ours_are() -> None:
     assert activity_set([theirs.CPU, theirs.PrivateUse1]) == {ActivityType.CPU, ActivityType.PRIVATEUSE1}
     state = torch.autograd.ProfilerState.KINETO_GPU_FALLBACK
     assert ProfilerConfig(state).state is ProfilerState.KINETO_GPU_FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (ActivityType, torch.profiler.ProfilerActivity),
+        (DeviceType, torch.autograd.DeviceType),
+        (ProfilerState, torch.autograd.ProfilerState),
+        (kg.ProfilerAction, torch.profiler.ProfilerAction),
+    ],
+)
+def test_members_equal_pytorchs_of_their_name_and_no_others(ours: type[IntEnum], theirs: Any) -> None:
+    counterparts = {name.upper(): member for name, member in theirs.__members__.items()}
+    for name, member in counterparts.items():
+        own = ours[name]
+        assert own == member
+        assert (own != member) is False
+        assert [other for other in ours if other == member] == [own]
+
+
+def test_filters_that_programs_write_for_pytorchs_events_and_profiles_choose_the_same_here() -> None:
+    activities, device = torch.profiler.ProfilerActivity, torch.autograd.DeviceType
+    with kg.profile(activities=[activities.CPU]) as profile:
+        torch.ones(2)
+    assert activities.CPU in profile.activities
+    assert activities.CUDA not in profile.activities
+    events = profile.events()
+    assert [event for event in events if event.device_type == device.CPU] == list(events)
+    assert all(event.device_type != device.CUDA for event in events)
+    assert KinetoActivityType(0) != activities.CPU

@@ -7,13 +7,11 @@ from enum import Enum
 from kinetograph.checks import require_iterable, spelled
 from kinetograph.errors import ArgumentError, UsageError
 from kinetograph.hints import TypeVar
+from kinetograph.trace.words import torch_member_name
 
 __all__ = ["member_of", "members_of"]
 
 EnumT = TypeVar("EnumT", bound=Enum)
-
-# PyTorch calls some of these enums differently from the C++ that we follow.
-_TORCH_CLASS_NAMES = {"ActivityType": "ProfilerActivity"}
 
 
 def member_of(kind: type[EnumT], value: object, *, what: str) -> EnumT:
@@ -21,12 +19,10 @@ def member_of(kind: type[EnumT], value: object, *, what: str) -> EnumT:
 
     >>> member_of(ActivityType, torch.profiler.ProfilerActivity.CUDA, what="activities")
     <ActivityType.CUDA: 2>
-
-    PyTorch's members are known by the name of their class, so torch is never imported for this.
     """
     if isinstance(value, kind):
         return value
-    name = value if isinstance(value, str) else _torch_member_name(kind, value)
+    name = value if isinstance(value, str) else torch_member_name(kind, value)
     for spelling, member in kind.__members__.items():
         if name is not None and spelling.upper() == name.upper():
             return member
@@ -42,12 +38,3 @@ def members_of(kind: type[EnumT], values: object, *, what: str) -> frozenset[Enu
     some = next(iter(kind)).name
     require_iterable(what, values, kind.__name__, hint=f"for one write {{{kind.__name__}.{some}}}")
     return frozenset(member_of(kind, value, what=what) for value in values)  # type: ignore[attr-defined]
-
-
-def _torch_member_name(kind: type[Enum], value: object) -> str | None:
-    owner = type(value)
-    expected = {kind.__name__, _TORCH_CLASS_NAMES.get(kind.__name__)}
-    if owner.__module__.partition(".")[0] != "torch" or owner.__name__ not in expected:
-        return None
-    name = getattr(value, "name", None)
-    return name if isinstance(name, str) else None

@@ -5,7 +5,7 @@ Also how a number of things is said.
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 __all__ = [
     "RESERVED_ARGUMENTS",
@@ -17,6 +17,7 @@ __all__ = [
     "Word",
     "counted",
     "key_of",
+    "torch_member_name",
 ]
 
 # Arguments that are columns of a trace, or ids which only its JSON has; native/format/kineto_words.h has them
@@ -70,8 +71,38 @@ def key_of(name: str) -> str:
     return "ProfilerStep*" if name.startswith("ProfilerStep#") else name
 
 
+# PyTorch calls some of these enums differently from the C++ that we follow.
+_TORCH_CLASS_NAMES = {"ActivityType": "ProfilerActivity"}
+
+
+def torch_member_name(kind: type[Enum], value: object) -> str | None:
+    """The name of PyTorch's member if `value` is one of the enum that `kind` stands for.
+
+    They are known by the name of their class, so torch is never imported for this.
+    """
+    owner = type(value)
+    expected = {kind.__name__, _TORCH_CLASS_NAMES.get(kind.__name__)}
+    if owner.__module__.partition(".")[0] != "torch" or owner.__name__ not in expected:
+        return None
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) else None
+
+
 class Word(IntEnum):
-    """A number that is printed as the word for it."""
+    """A number that is printed as the word for it, and equals PyTorch's member of that name.
+
+    PyTorch's own equal nothing but themselves, so that holds where ours comes first, or is in a set.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        name = None if isinstance(other, int) else torch_member_name(type(self), other)
+        return int.__eq__(self, other) if name is None else name.upper() == self.name.upper()
+
+    def __ne__(self, other: object) -> bool:
+        name = None if isinstance(other, int) else torch_member_name(type(self), other)
+        return int.__ne__(self, other) if name is None else name.upper() != self.name.upper()
+
+    __hash__ = int.__hash__
 
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
