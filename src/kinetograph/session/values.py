@@ -31,7 +31,7 @@ class Value:
 
     def __init_subclass__(cls) -> None:
         cls.defaults = {**cls.defaults, **{name: getattr(cls, name) for name in cls.__annotations__}}
-        cls.__init__ = _constructor(cls.defaults)  # type: ignore[method-assign]
+        cls.__init__ = _constructor(cls.__qualname__, cls.defaults)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         """Where a subclass checks its fields, and replaces those it wants in another form."""
@@ -58,7 +58,7 @@ class Value:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in chosen.items())})"
 
 
-def _constructor(defaults: Mapping[str, Any]) -> Callable[..., None]:
+def _constructor(owner: str, defaults: Mapping[str, Any]) -> Callable[..., None]:
     """Written out and compiled, so that Python itself checks the arguments and `help` shows them.
 
     Not by `compile`, whose first call makes all classes of `ast`: a tenth of what `import kinetograph` takes.
@@ -71,4 +71,6 @@ def _constructor(defaults: Mapping[str, Any]) -> Callable[..., None]:
     constructor: FunctionType = scope["__init__"]
     # Under the name of this file, so that calls of it are known to be our own.
     constructor.__code__ = constructor.__code__.replace(co_filename=__file__)
+    # Python's errors tell this name, which else does not say whose arguments were wrong.
+    constructor.__qualname__ = f"{owner}.__init__"
     return constructor
