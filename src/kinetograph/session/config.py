@@ -95,5 +95,8 @@ def framework_names(frameworks: Iterable[object] | None) -> tuple[str, ...] | No
     names = tuple(frameworks)
     for name in names:
         if name not in _FRAMEWORKS:
-            raise UsageError(f"frameworks: expected names of {', '.join(_FRAMEWORKS)}, got {spelled(name)}")
+            raise UsageError(
+                f"frameworks: expected the name of a framework, got {spelled(name)}",
+                hint=f"those that can be recorded: {', '.join(_FRAMEWORKS)}",
+            )
     return names  # type: ignore[return-value]

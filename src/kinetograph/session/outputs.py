@@ -95,7 +95,9 @@ class ProfileOutputs:
     def set_custom_trace_id_callback(self, callback: Callable[[], str] | None) -> None:
         """Let `callback` name the traces of the cycles to come."""
         if callback is not None:
-            require_callable("callback", callback, hint="pass a function that returns a string")
+            require_callable(
+                "custom_trace_id_callback", callback, hint="pass a function that returns a string"
+            )
         self.custom_trace_id_callback = callback
 
     def get_trace_id(self) -> str | None:

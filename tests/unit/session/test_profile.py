@@ -271,6 +271,11 @@ def test_an_id_must_be_text() -> None:
         kg.profile(custom_trace_id_callback=lambda: 7).start()  # type: ignore[arg-type,return-value]
 
 
+def test_what_names_traces_is_refused_under_the_name_of_the_option() -> None:
+    with pytest.raises(kg.ArgumentError, match=r"^custom_trace_id_callback: expected a function, got 'abc'"):
+        kg.profile(custom_trace_id_callback="abc")  # type: ignore[arg-type]
+
+
 # ---- files and events
 
 
