@@ -174,17 +174,17 @@ class Event(EventRow, TorchTimes):
     @property
     def launched(self) -> list[Self]:
         """The work on devices that counts for this event itself."""
-        launchers = self.trace.columns["launcher"]
-        return [self._event(row) for row in (launchers == self.row).nonzero()[0].tolist()]
+        from kinetograph.trace.launched_work import work_by_launcher
+
+        return [self._event(row) for row in self.trace._once(work_by_launcher).of(self.row)]
 
     @property
     def kernels(self) -> list[Kernel]:
         """As `launched`, with what Python functions in this operator or scope launched."""
         from kinetograph.trace.event_parts import Kernel
+        from kinetograph.trace.launched_work import work_by_operator
 
-        launchers, links = self.trace.columns["launcher"], self.trace.columns["link"]
-        rows = ((launchers == self.row) | ((launchers >= 0) & (links == self.row))).nonzero()[0].tolist()
-        works = map(self._event, rows)
+        works = map(self._event, self.trace._once(work_by_operator).of(self.row))
         return [Kernel(work.name, work.device_index, work.duration_ns / 1e3) for work in works]
 
     @property

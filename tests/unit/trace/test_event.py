@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -241,6 +242,26 @@ def test_an_event_tells_what_it_launched() -> None:
     assert operator.launched == [kernel]
     assert launch.kernels == []
     assert (operator.device_time_total, operator.self_device_time_total) == (8.0, 8.0)
+
+
+def test_what_was_launched_is_looked_for_once_for_all_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = gpu_trace()
+    looks: list[str] = []
+    look = type(trace.columns).__getitem__
+
+    def counting(columns: Any, name: str) -> Any:
+        looks.append(name)
+        return look(columns, name)
+
+    monkeypatch.setattr(type(trace.columns), "__getitem__", counting)
+    for _ in range(10):
+        assert [len(event.launched) for event in trace.events] == [1, 0, 0]
+        assert [len(event.kernels) for event in trace.events] == [1, 0, 0]
+    assert looks.count("launcher") == 2  # one for each
+    trace.native.append("f", "python_function", EventKind.SPAN, NOW_NS + 1_000, 3_000, 1, 1)
+    trace.native.sort()
+    assert [len(event.launched) for event in trace.events] == [0, 1, 0, 0]
+    assert [len(event.kernels) for event in trace.events] == [1, 1, 0, 0]
 
 
 def test_work_counts_for_the_python_function_that_launched_it_and_those_around() -> None:
