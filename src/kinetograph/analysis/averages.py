@@ -8,7 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from kinetograph.analysis.average import FIELDS, Average
-from kinetograph.checks import require_bool, require_int
+from kinetograph.checks import require_bool, require_int, require_text
 from kinetograph.errors import UsageError
 from kinetograph.trace import DeviceType, Event, Trace
 from kinetograph.trace.event_parts import Totals
@@ -217,7 +217,13 @@ class Averages(Sequence[Average]):
         """
         from kinetograph.analysis.torch_table import TorchTable, Widths
 
-        widths = Widths(max_name_column_width, max_shapes_column_width, max_src_column_width)
+        widths = Widths(
+            _width("max_name_column_width", max_name_column_width),
+            _width("max_shapes_column_width", max_shapes_column_width),
+            _width("max_src_column_width", max_src_column_width),
+        )
+        if header is not None:
+            require_text("header", header, hint="write str(value) for it")
         shown = self._shown(sort_by, top_level_events_only)
         return TorchTable(self, shown, time_unit).text(row_limit, widths, header, top_level_events_only)
 
@@ -234,6 +240,7 @@ class Averages(Sequence[Average]):
         return TorchTable(self, self._shown(sort_by, top_level_events_only), time_unit).grid(row_limit)
 
     def _shown(self, sort_by: str | None, top_level_events_only: bool) -> Averages:
+        require_bool("top_level_events_only", top_level_events_only)
         rows = self if sort_by is None else self.sort(sort_by)
         return rows.where(rows.column("outermost_count") > 0) if top_level_events_only else rows
 
@@ -250,6 +257,12 @@ class Averages(Sequence[Average]):
 def _annotations(trace: Trace) -> list[int]:
     names = ("gpu_user_annotation", "cuda_sync", "cuda_event", "cuda_profiler_range", "intra_kernel")
     return [number for number, name in enumerate(trace.categories) if name in names]
+
+
+def _width(name: str, width: int | None) -> int | None:
+    if width is None:
+        return None
+    return require_int(name, width, 1, 1 << 62, hint="None is for as wide as what stands in it")
 
 
 def sort_name(sort_by: object) -> str:

@@ -71,6 +71,22 @@ def test_times_have_the_unit_that_is_asked_for() -> None:
         averages.table(time_unit="min")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("header", 3, "a string"),
+        ("max_name_column_width", "55", "a whole number"),
+        ("max_shapes_column_width", -1, "1 to"),
+        ("max_src_column_width", 7.5, "a whole number"),
+        ("top_level_events_only", "no", "True or False"),
+    ],
+)
+def test_options_that_are_wrong_are_named(name: str, value: object, expected: str) -> None:
+    averages = trace_of(("a", 0, 5)).key_averages()
+    with pytest.raises(kg.KinetographError, match=f"^{name}: expected {expected}"):
+        averages.table(**{name: value})  # type: ignore[arg-type]
+
+
 def test_long_names_are_cut_and_control_characters_stay_out() -> None:
     line = trace_of(("x" * 80 + "\n", 0, 5)).key_averages().table().splitlines()[3]
     assert line.startswith("x" * 52 + "...")
