@@ -9,6 +9,7 @@
 #include "bind/gil.h"
 #include "bind/os_errors.h"
 #include "bind/python_thread.h"
+#include "bind/text.h"
 #include "bind/trace.h"
 #include "collect/python_names/origins.h"
 #include "format/json_check.h"
@@ -185,6 +186,12 @@ void bind_sessions(nb::module_& module) {
     module.def("record_instant", &record_instant, "name"_a, "category"_a, "is_memory"_a, "args"_a);
     module.def("set_observing", &set_observing, "on"_a);
     module.def("tick_source", [] { return base::tick_source_name(base::tick_source); });
+    module.def(
+        "suggest_thread_name",
+        [](int32_t tid, nb::str name) {
+            return Recorder::instance().suggest_thread_name(tid, from_python(name));
+        },
+        "tid"_a, "name"_a);
     module.def("thread_count", [] { return Recorder::instance().thread_count(); });
     module.def("memory_bytes", [] { return Recorder::instance().memory_bytes(); });
     module.def("string_count", [] { return Recorder::instance().strings().size(); });

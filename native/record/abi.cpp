@@ -71,13 +71,13 @@ void end_with(uint32_t name, const char* args, size_t args_bytes) noexcept {
         end_out_of_order(*thread, lane_that_has(*thread, name), name, now, args, args ? args_bytes : 0);
 }
 
-uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope) noexcept {
+uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope, uint8_t flags) noexcept {
     ThreadBuffer* thread = listening_thread();
     if (!thread) return 0;
     // A range of the program's may be open while a coroutine waits.
     const uint32_t more = RecordScope(scope) == RecordScope::user_scope ? 0 : is_operator;
     return begin_known_scope(*thread, running_lane(*thread), name,
-                             open_meta(Category(category), RecordScope(scope)) | more);
+                             open_meta(Category(category), RecordScope(scope), flags) | more);
 }
 
 void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noexcept {

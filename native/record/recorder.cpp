@@ -82,6 +82,15 @@ void Recorder::suggest_thread_name(std::string_view name) {
     recording_thread();
 }
 
+bool Recorder::suggest_thread_name(int32_t tid, std::string_view name) {
+    std::lock_guard lock(mutex_);
+    const auto living = living_threads_.find(tid);
+    if (living == living_threads_.end()) return false;
+    ThreadBuffer& thread = *living->second;
+    if (!thread.has_given_name && thread.name != name) rename(thread, name);
+    return true;
+}
+
 void Recorder::give_thread_name(int32_t tid, std::string_view name) {
     const bool is_own = tid == int32_t(syscall(SYS_gettid));
     if (is_own && !current_thread) register_thread();

@@ -69,6 +69,8 @@ public:
     uint32_t intern(std::string_view text) { return strings_.intern(text); }
     // Names the calling thread in the traces of every session that sees it, unless it was given a name.
     void suggest_thread_name(std::string_view name);
+    // The same for any thread that has recorded something. False where there is none of this number.
+    bool suggest_thread_name(int32_t tid, std::string_view name);
     // Gives any thread of this process a name, also one that has recorded nothing yet. An empty one takes it
     // back.
     void give_thread_name(int32_t tid, std::string_view name);

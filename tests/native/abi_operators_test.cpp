@@ -26,7 +26,7 @@ uint32_t text(std::string_view spelled) {
 }
 
 uint64_t begin(std::string_view name) {
-    return table().begin_operator(text(name), 0, 0);
+    return table().begin_operator(text(name), 0, 0, 0);
 }
 
 kinetograph_operator nothing_told() {

@@ -63,7 +63,7 @@ TEST(in_an_operator_that_knows_more_the_kernel_says_that) {
     const kinetograph_record_table& table = *kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
     const auto text = [&](std::string_view it) { return table.intern_text(it.data(), it.size()); };
     CudaSession session;
-    const uint64_t begun = table.begin_operator(text("record_param_comms"), 0, 0);
+    const uint64_t begun = table.begin_operator(text("record_param_comms"), 0, 0, 0);
     cuda().launch("ncclDevKernel_Generic");
     kinetograph_operator told{};
     told.members = text("\"Collective name\":\"alltoall\",\"Group size\":4");

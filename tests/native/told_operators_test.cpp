@@ -51,7 +51,7 @@ std::string dims(size_t size) {
 }
 
 uint64_t begin(std::string_view name, const kinetograph_operator& told) {
-    const uint64_t begun = table().begin_operator(text(name), 0, 0);
+    const uint64_t begun = table().begin_operator(text(name), 0, 0, 0);
     table().tell_open_operator(begun, &told);
     return begun;
 }
@@ -117,7 +117,7 @@ TEST(those_that_have_ended_leave_nothing_to_those_that_go_on) {
         const std::string inputs = dims(i);
         end(begin("inner", called_with(inputs)), called_with(inputs));
     }
-    const uint64_t untold = table().begin_operator(text("untold"), 0, 0);
+    const uint64_t untold = table().begin_operator(text("untold"), 0, 0, 0);
     const trace::Trace trace = trace_of(session);
     check_open(trace, "outer", dims(1));
     check_open(trace, "untold", "");
@@ -172,7 +172,7 @@ TEST(a_session_sees_nothing_of_what_an_earlier_one_left_open) {
     begin("left", called_with(dims(1)));
     CHECK(count(trace_of(earlier), "left") == 1);
     const auto session = Recorder::instance().start({});
-    const uint64_t begun = table().begin_operator(text("open"), 0, 0);
+    const uint64_t begun = table().begin_operator(text("open"), 0, 0, 0);
     begin("told", called_with(dims(2)));
     const trace::Trace trace = trace_of(session);
     check_open(trace, "open", "");

@@ -23,6 +23,7 @@ from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.session.state import ProfilerState
+from kinetograph.session.thread_names import suggest_thread_names
 from kinetograph.trace import RecordScope, Trace
 
 if TYPE_CHECKING:
@@ -468,6 +469,7 @@ class Session:
     def _look_around(self) -> None:
         # Or a ring would go on, and lose what the program did to what is told of it only now.
         _native.hold_ring(self._number, True)
+        suggest_thread_names()
         if self._calls is not None:
             self._calls.look_around()
         # Brings in what devices have done; what the host does needs none of that. It may wait for them.

@@ -560,6 +560,52 @@ def apart(left, right):
     assert product.thread_id != threading.get_native_id()
 
 
+def test_a_thread_that_only_runs_operators_has_the_name_that_python_has_for_it() -> None:
+    has_run, is_stopped = threading.Event(), threading.Event()
+
+    def run() -> None:
+        torch.ones(2)
+        has_run.set()
+        is_stopped.wait()
+
+    with kg.profile() as profile:
+        worker = threading.Thread(target=run, name="worker of ones")
+        worker.start()
+        has_run.wait()
+        torch.zeros(2)
+    is_stopped.set()
+    worker.join()
+    threads = {event.name: event.track.name for event in profile.events()}
+    assert "(worker of ones)" in threads["aten::ones"]
+    assert "(MainThread)" in threads["aten::zeros"]
+
+
+def test_what_a_process_group_does_meanwhile_counts_for_no_caller(tmp_path: Path) -> None:
+    """As in torch: neither is it the host's own time, nor does it lie in another operator."""
+    groups = torch.distributed
+    if not groups.is_available():
+        pytest.skip("this torch has no distributed part")
+    groups.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        with kg.profile() as ours:
+            groups.all_reduce(torch.ones(4))
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as theirs:
+            groups.all_reduce(torch.ones(4))
+    finally:
+        groups.destroy_process_group()
+    assert [told_of_gloo(profile) for profile in (ours, theirs)] == [[(True, None, 0)]] * 2
+    (row,) = (row for row in ours.key_averages() if row.key.startswith("gloo:"))
+    assert (row.is_async, row.self_cpu_time_total) == (True, 0)
+
+
+def told_of_gloo(profile: Any) -> list[tuple[bool, Any, float]]:
+    return [
+        (event.is_async, event.cpu_parent, event.self_cpu_time_total)
+        for event in profile.events()
+        if event.name.startswith("gloo:")
+    ]
+
+
 def test_a_session_of_one_thread_has_only_its_operators() -> None:
     kg.enable_profiler()
     other = threading.Thread(target=lambda: torch.ones(2))

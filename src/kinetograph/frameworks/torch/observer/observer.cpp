@@ -352,9 +352,11 @@ void settle(Thread& thread) {
     OpenOperator& open = thread.open.push(function, registration);
     if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
         describe(thread, function, name, wanted, open);
-    open.is_engine = name.is_engine;
+    // Not a range that somebody called so, which another thread may let go of.
+    open.is_engine = name.is_engine && function.scope() == at::RecordScope::FUNCTION;
     const bool is_user = function.scope() == at::RecordScope::USER_SCOPE;
-    open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope);
+    const uint8_t flags = function.isAsync() ? KINETOGRAPH_ASYNC : 0;
+    open.begun = recorder->begin_operator(name.id, is_user ? user_annotation : cpu_op, scope, flags);
     if (function.scope() == at::RecordScope::BACKWARD_FUNCTION)
         tell_backward(thread, open, Ending(function));
     else if (open.has_details && !open.is_engine) [[unlikely]]
