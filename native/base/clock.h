@@ -61,11 +61,13 @@ struct MeasuredAnchor : ClockAnchor {
     int64_t uncertainty_ticks = 0;
 };
 
+// No time of a trace is later, so that sums of two cannot overflow: whoever reads a file refuses one that is.
+inline constexpr int64_t latest_ns = int64_t(1) << 61;
+
 // Whether the numbers can be those of clocks at all; a damaged file may hold anything.
 inline bool is_plausible(const ClockAnchor& anchor) noexcept {
-    constexpr int64_t limit = int64_t(1) << 61;
-    return anchor.ticks < uint64_t(limit) && anchor.raw_ns >= 0 && anchor.raw_ns < limit &&
-           anchor.wall_ns >= 0 && anchor.wall_ns < limit;
+    return anchor.ticks < uint64_t(latest_ns) && anchor.raw_ns >= 0 && anchor.raw_ns < latest_ns &&
+           anchor.wall_ns >= 0 && anchor.wall_ns < latest_ns;
 }
 
 // The clocks behind an anchor; tests put a stepping wall clock here.
@@ -95,7 +97,7 @@ public:
 
     int64_t to_wall_ns(uint64_t at) const noexcept {
         const Wide ns = origin_ns_ + (((Wide(at) - Wide(origin_ticks_)) * multiplier_) >> shift);
-        return ns < 0 ? 0 : ns > max_ns ? max_ns : int64_t(ns);
+        return ns < 0 ? 0 : ns > latest_ns ? latest_ns : int64_t(ns);  // of damaged ticks
     }
     double ns_per_tick() const noexcept { return double(multiplier_) / double(uint64_t(1) << shift); }
     // How far a converted time may lie from CLOCK_MONOTONIC_RAW plus the session's offset.
@@ -111,8 +113,6 @@ public:
 private:
     __extension__ using Wide = __int128;
     static constexpr int shift = 48;
-    static constexpr int64_t max_ns = int64_t(1)
-                                      << 62;  // damaged ticks stay where differences cannot overflow
     uint64_t origin_ticks_ = 0;
     int64_t origin_ns_ = 0;
     int64_t multiplier_ = int64_t(1) << shift;

@@ -5,10 +5,11 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clock.h"
+
 namespace kinetograph::format {
 
-// Times stay below this, so that sums of two cannot overflow.
-inline constexpr int64_t largest_time_ns = int64_t(1) << 61;
+inline constexpr int64_t largest_time_ns = base::latest_ns;
 
 // Nothing when the token has a fraction or an exponent, or is too large.
 std::optional<int64_t> to_int64(std::string_view token);

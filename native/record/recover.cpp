@@ -212,13 +212,30 @@ ThreadRecording read_thread(const Found& found, uint32_t index) {
     return thread;
 }
 
-uint64_t latest_tick(const Recording& recording, uint64_t latest) {
+// Of a damaged file, a tick may be any number: one of more than ten years after the start is none.
+bool is_plausible(uint64_t at, const SessionFileHeader& header, const base::ClockFit& clock) {
+    constexpr double longest_ns = 3e17;
+    return at <= header.start.ticks || double(at - header.start.ticks) * clock.ns_per_tick() < longest_ns;
+}
+
+// And notes what has no place before it.
+uint64_t latest_tick(Recording& recording, const SessionFileHeader& header, uint64_t latest) {
+    uint64_t misplaced = 0;
+    const auto see = [&](uint64_t at) {
+        if (at <= latest) return;
+        if (is_plausible(at, header, recording.clock))
+            latest = at;
+        else
+            ++misplaced;
+    };
     for (const ThreadRecording& thread : recording.threads) {
         for_each_record(thread, [&](const Record& record) {
-            if (record.kind != RecordKind::device_span) latest = std::max(latest, record.last_tick());
+            if (record.kind != RecordKind::device_span) see(record.last_tick());
         });
-        for (const OpenScopeCopy& scope : thread.open) latest = std::max(latest, scope.start);
+        for (const OpenScopeCopy& scope : thread.open) see(scope.start);
     }
+    add_count(recording.notes, "damaged", misplaced,
+              "events had times that cannot be, and were cut or left out");
     return latest;
 }
 
@@ -234,14 +251,13 @@ base::MeasuredAnchor far_anchor(const SessionFileHeader& header, const base::Clo
     return {latest.ticks > header.start.ticks ? latest : header.start, 4 * header.start_uncertainty_ticks};
 }
 
-// When the process ended, if somebody knows and it is no nonsense: within ten years of the start.
+// When the process ended, if somebody knows and it is no nonsense.
 uint64_t plausible_end(const SessionFileHeader& header, const base::ClockFit& clock, int64_t ended_raw_ns) {
     uint64_t ended = header.ended.load(std::memory_order_relaxed);
     if (ended_raw_ns > header.start.raw_ns)
         ended = std::max(ended, header.start.ticks + uint64_t(double(ended_raw_ns - header.start.raw_ns) /
                                                               clock.ns_per_tick()));
-    const double ns = double(int64_t(ended - header.start.ticks)) * clock.ns_per_tick();
-    return ended > header.start.ticks && ns < 3e17 ? ended : 0;
+    return ended > header.start.ticks && is_plausible(ended, header, clock) ? ended : 0;
 }
 
 // Where the last `keep_ns` before `end` begin.
@@ -378,8 +394,10 @@ Recording recover_session_file(const std::string& path, const RecoverOptions& op
     // A moment after the last sign of life, so that the scope begun last lies inside the one around it.
     const auto moment = uint64_t(1000.0 / recording.clock.ns_per_tick());
     const uint64_t known_end = plausible_end(header, recording.clock, options.ended_raw_ns);
+    const uint64_t latest_anchor =
+        is_plausible(found.latest.ticks, header, recording.clock) ? found.latest.ticks : 0;
     const uint64_t latest_sign =
-        latest_tick(recording, std::max({header.start.ticks, found.latest.ticks, known_end}));
+        latest_tick(recording, header, std::max({header.start.ticks, latest_anchor, known_end}));
     const uint64_t held_at = header.ring_held_at.load(std::memory_order_relaxed);
     const uint64_t newest_at = held_at != 0 ? std::min(held_at, latest_sign) : latest_sign;
     const uint64_t keep_from = std::max(header.keep_from.load(std::memory_order_relaxed),

@@ -41,7 +41,7 @@ std::string name_of(const record::DevicePlace& place) {
 }  // namespace
 
 bool DeviceRows::wants(const record::Record& record) const {
-    return int64_t(record.end) >= 0 &&
+    return int64_t(record.start) <= base::latest_ns && record.end <= uint64_t(base::latest_ns) &&
            record.payload * sizeof record >= sizeof(record::DevicePlace) + sizeof(uint32_t) &&
            makes_sense(record.category, record.scope) && filter_.wants_category(record.category);
 }

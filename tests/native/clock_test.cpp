@@ -77,6 +77,13 @@ TEST(converted_times_never_go_back) {
     for (size_t i = 1; i < all.size(); ++i) CHECK(fit.to_wall_ns(all[i]) >= fit.to_wall_ns(all[i - 1]));
 }
 
+TEST(damaged_ticks_become_no_time_that_readers_refuse) {
+    const MeasuredAnchor start = measure_anchor();
+    const auto fit = ClockFit::from_anchors(process_anchor(), start, measure_anchor());
+    CHECK(fit.to_wall_ns(UINT64_MAX) == latest_ns);
+    CHECK(fit.to_wall_ns(0) >= 0);
+}
+
 TEST(a_step_of_the_wall_clock_is_told_and_does_not_bend_time) {
     const ClockSources before = exchange_clock_sources({nullptr, stepping_wall_ns});
     for (const int64_t step_ns :

@@ -9,14 +9,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 
 #include "check.h"
+#include "format/json_check.h"
 #include "record/recorder.h"
 #include "session_files.h"
 #include "trace/builder.h"
+#include "traces.h"
 
 using namespace kinetograph;
 using record::Recorder;
@@ -53,6 +56,31 @@ std::string recorded_file(const Directory& directory, int scopes) {
         }).join();
     });
     return directory.only_file();
+}
+
+trace::BuildOptions cleaned() {
+    trace::BuildOptions options;
+    options.clean_members = format::clean_members;
+    return options;
+}
+
+bool can_be_loaded(const trace::Trace& trace) {
+    return test::read(test::written(trace)).size() == trace.size() &&
+           test::read_perfetto(test::written_perfetto(trace)).size() == trace.size();
+}
+
+// Those of the first extent that fills a slab.
+template <class Change>
+void change_records(const std::string& file, Change&& change) {
+    std::string bytes(fs::file_size(file), 0);
+    std::ifstream(file, std::ios::binary).read(bytes.data(), std::streamsize(bytes.size()));
+    for (size_t at = record::session_header_bytes; at < bytes.size(); at += record::slab_bytes) {
+        auto& extent = *reinterpret_cast<record::ExtentHeader*>(bytes.data() + at);
+        if (extent.kind != record::ExtentKind::records || extent.used() < record::slab_units) continue;
+        change(extent.records());
+        break;
+    }
+    std::ofstream(file, std::ios::binary) << bytes;
 }
 
 }  // namespace
@@ -127,10 +155,28 @@ TEST(a_damaged_file_never_crashes) {
         for (int flip = 0; flip < 20 && !bytes.empty(); ++flip)
             bytes[random() % std::min<size_t>(bytes.size(), 300'000)] = char(random());
         std::ofstream(damaged, std::ios::binary) << bytes;
+        std::optional<trace::Trace> trace;
         try {
-            trace::build_trace(record::recover_session_file(damaged));
+            trace = trace::build_trace(record::recover_session_file(damaged), cleaned());
         } catch (const std::exception&) {
         }
+        CHECK(!trace || can_be_loaded(*trace));
+    }
+}
+
+TEST(times_that_cannot_be_are_left_out) {
+    const Directory directory;
+    const std::string file = recorded_file(directory, 10'000);
+    for (const uint64_t tick : {uint64_t(1) << 60, uint64_t(1) << 62, uint64_t(1) << 63, UINT64_MAX}) {
+        change_records(file, [&](record::Record* records) {
+            records[10].end = tick;
+            records[20].start = records[20].end = tick;
+        });
+        const trace::Trace trace = trace::build_trace(record::recover_session_file(file), cleaned());
+        CHECK(count_of(trace, "inner", true) == 9998 && count_of(trace, "inner", false) == 1);
+        CHECK(trace.window_end_ns - trace.window_start_ns < 100'000'000'000);
+        CHECK(trace.notes.at(0).kind == "damaged" && trace.notes[0].text.starts_with("2 events had times"));
+        CHECK(can_be_loaded(trace));
     }
 }
 

@@ -86,6 +86,9 @@ TEST(a_device_has_its_number_unless_the_program_has_that_as_in_a_container) {
 TEST(times_that_make_no_sense_are_left_out) {
     CHECK(built(device_span(uint64_t(-50), uint64_t(-20)), {{100, 1000}}).size() == 0);
     CHECK(built(device_span(uint64_t(-50), 500), {{100, 1000}}).size() == 1);
+    const uint64_t too_late = uint64_t(base::latest_ns) + 1;
+    CHECK(built(device_span(500, too_late), {{100, 1000}}, true).size() == 0);
+    CHECK(built(device_span(too_late, 500), {{100, 1000}}, true).size() == 0);
 }
 
 CHECK_MAIN
