@@ -63,9 +63,12 @@ void pop(ToldStack& stack) noexcept {
     publish(stack, top, item_at(stack, top).below);
 }
 
+// Those further below began before: one that found no room is not looked for among all that did.
 void mark_ended(ToldStack& stack, uint64_t begun) noexcept {
     for (uint32_t at = stack.top; at != ToldStack::none; at = item_at(stack, at).below) {
-        if (item_at(stack, at).begun != begun) continue;
+        const uint64_t other = item_at(stack, at).begun;
+        if (other != 0 && other < begun) return;
+        if (other != begun) continue;
         constexpr uint64_t ended = 0;
         store_words(stack.extent.header->bytes() + at, &ended, sizeof ended);
         return publish(stack, stack.used_bytes, stack.top);
@@ -101,11 +104,10 @@ void forget_told_operators(ToldStack& stack) noexcept {
 // Into larger memory, or other memory; a reader is kept out by the lock, and one of a killed process may find
 // both.
 bool Recorder::grow_told(ThreadBuffer& thread, size_t bytes) {
-    if (bytes > slab_units * unit_bytes || !may_have_memory(thread)) return false;
-    std::lock_guard lock(mutex_);
     const ToldStack& stack = thread.told;
     const size_t units = (stack.used_bytes + bytes + unit_bytes - 1) / unit_bytes;
-    if (units > slab_units) return false;
+    if (units > slab_units || !may_have_memory(thread)) return false;
+    std::lock_guard lock(mutex_);
     const uint32_t capacity = stack.extent ? stack.extent.header->capacity : 0;
     return move_told(thread, std::min(slab_units, std::max({first_units, capacity * 4, uint32_t(units)})));
 }

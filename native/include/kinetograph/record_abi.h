@@ -138,8 +138,8 @@ typedef struct kinetograph_record_table {
     /* As name_thread(), for any thread of this process, by its number in the kernel. It may have recorded
      * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
-    /* What is known of an operator that has just begun, for sessions that end before it. It has to be ended
-     * by end_operator_with, which tells all of it again. */
+    /* What is known of an operator that has just begun, for sessions that end before it: of each before those
+     * that begin after it. It has to be ended by end_operator_with, which tells all of it again. */
     void (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
 } kinetograph_record_table;
 
