@@ -233,7 +233,8 @@ TEST(a_stop_by_another_thread_never_mixes_what_belongs_to_two) {
     });
     while (!is_running) std::this_thread::yield();
     size_t told = 0;
-    for (int round = 0; round < 300; ++round) {
+    // On a busy machine the worker seldom runs between a start and a stop.
+    for (int round = 0; round < 300 || told == 0; ++round) {
         const auto session = Recorder::instance().start(of_all_threads());
         const trace::Trace trace = trace_of(session);
         for (size_t row = 0; row < trace.size(); ++row) {
@@ -247,7 +248,6 @@ TEST(a_stop_by_another_thread_never_mixes_what_belongs_to_two) {
     }
     is_done = true;
     worker.join();
-    CHECK(told > 0);
 }
 
 CHECK_MAIN
