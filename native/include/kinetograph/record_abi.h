@@ -131,7 +131,8 @@ typedef struct kinetograph_record_table {
      * begin returns names this one until its end, so that the end of one that nobody follows any more (the
      * session it began in is over) is told from the end of another; 0: nobody follows it, and there is
      * nothing to end. end_operator is for most of them, of which kinetograph_operator would tell no more than
-     * this. The flags are those of an event. One that another thread knows to have ended earlier has its end_ticks, others 0. */
+     * this. The flags are those of an event. One that another thread knows to have ended earlier has its
+     * end_ticks, others 0. */
     uint64_t (*begin_operator)(uint32_t name, uint8_t category, uint8_t scope, uint8_t flags);
     void (*end_operator)(uint64_t begun, int64_t sequence, uint32_t forward_thread);
     void (*end_operator_with)(uint64_t begun, const kinetograph_operator* told, uint64_t end_ticks);
