@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from benchmarks.gpu import describe_gpu
 from benchmarks.gpu.host_ours import TOOLS
@@ -25,8 +26,8 @@ def run(*, quick: bool) -> str:
     return "\n\n".join([title, describe_gpu(), *tables, floors(samples), claims_table(claims)])
 
 
-def model_table(samples: Samples, model: str) -> str:
-    rows = [row(samples, model, tool) for tool in (*TOOLS, TORCH_BOTH)]
+def model_table(samples: Samples, model: str, tools: Sequence[str] = (*TOOLS, TORCH_BOTH)) -> str:
+    rows = [row(samples, model, tool) for tool in tools]
     return table((f"{model}, ms per step", "median", "added, per round", "quiet", "added, quiet"), rows)
 
 
