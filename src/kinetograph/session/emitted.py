@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kinetograph import _native
-from kinetograph.checks import require_text
+from kinetograph.checks import require_text, spelled
 from kinetograph.errors import KinetographError, warn_program
 from kinetograph.nvtx.colors import argb
 from kinetograph.nvtx.ranges import Domain
@@ -58,7 +58,7 @@ def _tried(what: str, read: Callable[[Any], _Read], scope: Any, otherwise: _Read
     except KinetographError as error:
         _tell_once(scope.name, what, str(error))
     except Exception as error:
-        _tell_once(scope.name, what, f"{what}: {error}")
+        _tell_once(scope.name, what, f"{what}: {spelled(error)}")
     return otherwise
 
 

@@ -23,7 +23,6 @@ from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
 from kinetograph.session.scopes import load_python_side
 from kinetograph.session.state import ProfilerState
-from kinetograph.session.thread_names import suggest_thread_names
 from kinetograph.trace import RecordScope, Trace
 
 if TYPE_CHECKING:
@@ -467,6 +466,8 @@ class Session:
             _native.tell_note("intra_kernel", f"records from inside kernels are missing: {spelled(error)}")
 
     def _look_around(self) -> None:
+        from kinetograph.session.thread_names import suggest_thread_names
+
         # Or a ring would go on, and lose what the program did to what is told of it only now.
         _native.hold_ring(self._number, True)
         suggest_thread_names()

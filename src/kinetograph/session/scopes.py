@@ -53,6 +53,7 @@ def load_python_side() -> None:
             inside_kernels,
             operators,
             signal_handlers,
+            thread_names,
         )
 
 

@@ -95,12 +95,15 @@ class Word(IntEnum):
     """
 
     def __eq__(self, other: object) -> bool:
-        name = None if isinstance(other, int) else torch_member_name(type(self), other)
-        return int.__eq__(self, other) if name is None else name.upper() == self.name.upper()
+        same = int.__eq__(self, other)
+        return self._is_torchs(other) if same is NotImplemented else same
 
     def __ne__(self, other: object) -> bool:
-        name = None if isinstance(other, int) else torch_member_name(type(self), other)
-        return int.__ne__(self, other) if name is None else name.upper() != self.name.upper()
+        return not self == other
+
+    def _is_torchs(self, other: object) -> bool:
+        name = torch_member_name(type(self), other)
+        return name is not None and name.upper() == self.name.upper()
 
     __hash__ = int.__hash__
 

@@ -77,12 +77,12 @@ def test_a_session_of_another_thread_has_them_too() -> None:
 
     def wait() -> None:
         is_within.set()
-        is_stopped.wait()
+        is_stopped.wait(timeout=60)
 
     with kg.profile(record_shapes=True) as profile:
         thread = threading.Thread(target=partial(step, wait))
         thread.start()
-        is_within.wait()
+        assert is_within.wait(timeout=60)
     is_stopped.set()
     thread.join()
     (hangs,) = (event for event in profile.events() if event.name == "StopsBackward")

@@ -566,12 +566,12 @@ def test_a_thread_that_only_runs_operators_has_the_name_that_python_has_for_it()
     def run() -> None:
         torch.ones(2)
         has_run.set()
-        is_stopped.wait()
+        is_stopped.wait(timeout=60)
 
     with kg.profile() as profile:
         worker = threading.Thread(target=run, name="worker of ones")
         worker.start()
-        has_run.wait()
+        assert has_run.wait(timeout=60)
         torch.zeros(2)
     is_stopped.set()
     worker.join()
