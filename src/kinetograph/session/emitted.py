@@ -58,8 +58,16 @@ def _tried(what: str, read: Callable[[Any], _Read], scope: Any, otherwise: _Read
     except KinetographError as error:
         _tell_once(scope.name, what, str(error))
     except Exception as error:
-        _tell_once(scope.name, what, f"{what}: {spelled(error)}")
+        _tell_once(scope.name, what, f"{what}: {_text_of(error)}")
     return otherwise
+
+
+def _text_of(error: Exception) -> str:
+    """The program's own may raise even here."""
+    try:
+        return str(error)
+    except Exception:
+        return spelled(error)
 
 
 def _tell_once(name: str, what: str, why: str) -> None:
