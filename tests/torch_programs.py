@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import kinetograph as kg
+
 torch: Any
 try:
     import torch
@@ -15,12 +17,15 @@ except ImportError:
     torch = None
 
 __all__ = [
+    "STEPS",
     "Seen",
     "convolution_step",
     "is_counted_by_us",
     "modules_of",
     "operators_of",
+    "ours",
     "residual_epoch",
+    "theirs",
     "transformer_step",
 ]
 
@@ -76,6 +81,25 @@ def transformer_step() -> Callable[[], None]:
 
     step()
     return step
+
+
+STEPS = {"convolution": convolution_step, "transformer": transformer_step}
+
+
+def ours(step: Callable[[], object], path: Path, **options: Any) -> kg.Trace:
+    with kg.profile(**options) as profile:
+        step()
+        step()
+    profile.export_chrome_trace(str(path))
+    return profile.trace
+
+
+def theirs(step: Callable[[], object], path: Path, **options: Any) -> Any:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **options) as profile:
+        step()
+        step()
+    profile.export_chrome_trace(str(path))
+    return profile
 
 
 def residual_epoch() -> Callable[[], None]:
