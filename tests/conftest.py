@@ -11,9 +11,12 @@ import pytest
 from kinetograph import _native
 from kinetograph.session import observer
 
-# A shell starts what runs in its background with Ctrl-C ignored, and programs of tests would inherit that.
+# A shell starts what runs in its background with Ctrl-C ignored, and nohup with SIGHUP. Programs of tests
+# would inherit that; what has a handler here is as ever in them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
