@@ -220,7 +220,25 @@ private:
 
     void write_host_event(const Record& record, const Clipped& clipped) {
         LaneRows& lane = lanes_[record.lane];
-        rows_.write_host_event(lane.next_row(rows_), lane.track, record, clipped);
+        const size_t row = lane.next_row(rows_);
+        rows_.write_host_event(row, lane.track, record, clipped);
+        lane.last_row = std::max(lane.last_row, row);
+        if (record.kind == RecordKind::span) keep_inside(row, lane.last_row);
+    }
+
+    // Records come as their events ended, so what came before this one's began within it. Where the clock has
+    // one time for that and for the end, readers would take it for later.
+    void keep_inside(size_t span, size_t last) {
+        const int64_t end = trace_.end_ns(span);
+        if (trace_.start_ns[span] == end) return;
+        for (size_t row = last; row > span && is_moment(row, end); --row) {
+            --trace_.start_ns[row];
+            trace_.duration_ns[row] += trace_.is_span(row);
+        }
+    }
+
+    bool is_moment(size_t row, int64_t ns) const {
+        return trace_.start_ns[row] == ns && trace_.duration_ns[row] == 0;
     }
 
     void write_open_scope(const ThreadRecording& thread, const OpenScopeCopy& scope) {

@@ -14,6 +14,7 @@ struct LaneRows {
     StartOrder order;
     size_t first_row = 0;
     size_t next = 0;
+    size_t last_row = 0;  // of those written
     uint32_t track = 0;
     uint32_t name = 0;
     bool has_several_names = false;
