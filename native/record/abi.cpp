@@ -71,7 +71,8 @@ void end_with(uint32_t name, const char* args, size_t args_bytes) noexcept {
         end_out_of_order(*thread, lane_that_has(*thread, name), name, now, args, args ? args_bytes : 0);
 }
 
-uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope, uint8_t flags) noexcept {
+// Those that run for each operator lie together, so that they take few pages.
+[[gnu::hot]] uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope, uint8_t flags) noexcept {
     ThreadBuffer* thread = listening_thread();
     if (!thread) return 0;
     // A range of the program's may be open while a coroutine waits.
@@ -80,32 +81,44 @@ uint64_t begin_operator(uint32_t name, uint8_t category, uint8_t scope, uint8_t 
                              open_meta(Category(category), RecordScope(scope), flags) | more);
 }
 
-void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noexcept {
+[[gnu::hot]] void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noexcept {
     const uint64_t now = base::ticks();
     ThreadBuffer* thread = begun ? listening_thread() : nullptr;
     if (!thread) return;
-    end_known_scope(*thread, begun, now, {.sequence = sequence, .forward_thread = forward_thread}, nullptr,
+    end_known_scope(*thread, begun, now, {.sequence = sequence, .thread_and_inputs = forward_thread}, nullptr,
                     0);
 }
 
 Operator known_of(const kinetograph_operator& told) {
-    return {told.sequence, told.flops, told.forward_thread, told.inputs, told.members, uint32_t(told.number)};
+    return {told.sequence, told.flops, told.forward_thread | uint64_t(told.inputs) << 32,
+            told.members | told.number << 32};
 }
 
-void end_operator_with(uint64_t begun, const kinetograph_operator* told, uint64_t end_ticks) noexcept {
+[[gnu::hot]] void end_operator_with(uint64_t begun, const kinetograph_operator* told,
+                                    uint64_t end_ticks) noexcept {
     const uint64_t now = end_ticks != 0 ? end_ticks : base::ticks();
     ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
     if (!thread) return;
-    forget_told_operator(thread->told, begun);
     end_known_scope(*thread, begun, now, known_of(*told), told->inputs_text,
                     told->inputs_text ? told->inputs_bytes : 0);
 }
 
-void tell_open_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
+[[gnu::hot]] int tell_open_operator(uint64_t begun, const kinetograph_operator* told) noexcept {
     ThreadBuffer* thread = begun && told ? listening_thread() : nullptr;
+    return thread && tell_operator(*thread, begun, known_of(*told), told->inputs_text,
+                                   told->inputs_text ? told->inputs_bytes : 0);
+}
+
+// First its record: somebody who looks in between finds what was told once at least.
+[[gnu::hot]] void end_told_operator(uint64_t begun, uint64_t flops, uint64_t end_ticks) noexcept {
+    const uint64_t now = end_ticks != 0 ? end_ticks : base::ticks();
+    ThreadBuffer* thread = begun ? listening_thread() : nullptr;
     if (!thread) return;
-    tell_operator(*thread, begun, known_of(*told), told->inputs_text,
-                  told->inputs_text ? told->inputs_bytes : 0);
+    const uint32_t place = told_place(thread->told, begun);
+    ToldOperator known(thread->told, place);
+    known.told.flops = flops;
+    end_known_scope(*thread, begun, now, known.told, known.inputs, known.inputs_bytes);
+    forget_told_operator(thread->told, place);
 }
 
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
@@ -298,6 +311,7 @@ const kinetograph_record_table& table() {
         end_operator_with,
         name_thread_by_id,
         tell_open_operator,
+        end_told_operator,
     };
     return functions;
 }

@@ -188,25 +188,28 @@ inline constexpr uint32_t own_thread = 1U << 31;
 // What a framework tells of an operator, besides its name. `inputs` and `members` are name ids of texts: JSON
 // members of its arguments, which all operators with inputs of one shape share. Inputs that are not likely to
 // come again follow in the payload instead, as payload bytes (u32) and JSON members.
+//
+// In words, since it is written and read again within a few instructions: two halves that were stored one by
+// one and are loaded as a whole, as a compiler likes to, are waited for until both have reached the cache.
 struct Operator {
-    int64_t sequence;  // autograd's, of the forward and the backward operator; negative: none
+    int64_t sequence = -1;  // autograd's, of the forward and the backward operator; negative: none
     uint64_t flops = 0;
-    uint32_t forward_thread =
-        0;  // of a backward operator, by the framework's numbers; 0 or with a mark: this is a forward one
-    uint32_t inputs = 0;
-    uint32_t members = 0;
-    uint32_t number =
-        0;  // the framework's own of this call, 0: none. It counts only while somebody asks for it
+    uint64_t thread_and_inputs = 0;
+    uint64_t members_and_number = 0;
 
-    bool tells_nothing() const {
-        return sequence < 0 && flops == 0 && forward_thread == 0 && inputs == 0 && members == 0 &&
-               number == 0;
-    }
+    // Of a backward operator, by the framework's numbers; 0 or with a mark: this is a forward one.
+    uint32_t forward_thread() const { return uint32_t(thread_and_inputs); }
+    uint32_t inputs() const { return uint32_t(thread_and_inputs >> 32); }
+    uint32_t members() const { return uint32_t(members_and_number); }
+    // The framework's own of this call, 0: none. It counts only while somebody asks for it.
+    uint32_t number() const { return uint32_t(members_and_number >> 32); }
+
+    bool tells_nothing() const { return sequence < 0 && has_no_more(); }
     // As most forward operators: then the record itself has room for it, in `correlation`.
-    bool is_only_a_number() const {
-        return uint64_t(sequence) <= UINT32_MAX && flops == 0 && forward_thread == 0 && inputs == 0 &&
-               members == 0 && number == 0;
-    }
+    bool is_only_a_number() const { return uint64_t(sequence) <= UINT32_MAX && has_no_more(); }
+
+private:
+    bool has_no_more() const { return (flops | thread_and_inputs | members_and_number) == 0; }
 };
 static_assert(sizeof(Operator) == 32);
 

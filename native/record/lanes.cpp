@@ -9,6 +9,11 @@ namespace kinetograph::record {
 
 namespace {
 
+// Idle lanes are a heap, lowest number first: a session after a busy one begins with lane 1 again.
+bool has_higher_number(const Lane* a, const Lane* b) {
+    return a->number > b->number;
+}
+
 constexpr uint32_t first_stack_units = 16;  // 32 open scopes
 constexpr size_t max_lanes = UINT16_MAX;
 
@@ -59,6 +64,13 @@ void remove_scope(Lane& lane, uint32_t position) {
 }
 
 }  // namespace
+
+// Never allocates: there is room for every lane once.
+void add_idle_lane(ThreadBuffer& thread, Lane& lane) noexcept {
+    lane.offered = true;
+    thread.idle_lanes.push_back(&lane);
+    std::push_heap(thread.idle_lanes.begin(), thread.idle_lanes.end(), has_higher_number);
+}
 
 namespace {
 

@@ -343,17 +343,12 @@ inline void append_finished(ThreadBuffer& thread, const Lane& lane, const OpenSc
     append_finished_in_room(thread, lane, scope, now, line);
 }
 
-// Idle lanes are a heap, lowest number first: a session after a busy one begins with lane 1 again.
-inline bool has_higher_number(const Lane* a, const Lane* b) {
-    return a->number > b->number;
-}
+KINETOGRAPH_API void add_idle_lane(ThreadBuffer& thread, Lane& lane) noexcept;
 
-// An empty lane can serve the next task. Never allocates: there is room for every lane once.
+// An empty lane can serve the next task.
 inline void offer_lane(ThreadBuffer& thread, Lane& lane) noexcept {
-    if (lane.number == 0 || lane.offered) return;
-    lane.offered = true;
-    thread.idle_lanes.push_back(&lane);
-    std::push_heap(thread.idle_lanes.begin(), thread.idle_lanes.end(), has_higher_number);
+    if (lane.number != 0 && !lane.offered) [[unlikely]]
+        add_idle_lane(thread, lane);
 }
 
 // Ends the innermost scope called `name`. One that was never begun is counted and otherwise ignored.
@@ -389,17 +384,27 @@ KINETOGRAPH_API void end_operator_out_of_order(ThreadBuffer& thread, uint64_t be
                                                const Operator& told, const char* inputs,
                                                size_t inputs_bytes) noexcept;
 
+inline void write_told(Record* room, const Operator& told) noexcept {
+    static_assert(offsetof(Operator, flops) == 8 && offsetof(Operator, thread_and_inputs) == 16 &&
+                  offsetof(Operator, members_and_number) == 24 && sizeof(Operator) == sizeof(Record));
+    store_word(room, 0, uint64_t(told.sequence));
+    store_word(room, 1, told.flops);
+    store_word(room, 2, told.thread_and_inputs);
+    store_word(room, 3, told.members_and_number);
+}
+
 // Ends what begin_known_scope began. One that is no longer open is that of a session which is over. Where
-// little is told, a compiler that sees both can leave out most of this.
+// little is told, a compiler that sees both can leave out most of this. What is told comes as a copy, and
+// goes on as another, so that it stays in registers.
 [[gnu::always_inline]] inline void end_known_scope(ThreadBuffer& thread, uint64_t begun, uint64_t now,
-                                                   const Operator& told, const char* inputs,
+                                                   Operator told, const char* inputs,
                                                    size_t inputs_bytes) noexcept {
     Lane& lane = *thread.lane;
     ExtentHeader* extent = thread.extent.header;
     const uint32_t used = extent->used(std::memory_order_relaxed);
     if (lane.depth == 0 || inputs_bytes != 0 || used + 2 > extent->capacity ||
         lane.entries[lane.depth - 1].start.load(std::memory_order_relaxed) != begun) [[unlikely]]
-        return end_operator_out_of_order(thread, begun, now, told, inputs, inputs_bytes);
+        return end_operator_out_of_order(thread, begun, now, Operator(told), inputs, inputs_bytes);
     const OpenScope& scope = lane.entries[lane.depth - 1];
     Record* room = extent->records() + used;
     fetch_ahead_of(room);
@@ -411,7 +416,7 @@ KINETOGRAPH_API void end_operator_out_of_order(ThreadBuffer& thread, uint64_t be
     } else if (!told.tells_nothing()) {
         room->flags |= flag_operator;
         room->payload = 1;
-        std::memcpy(room + 1, &told, sizeof told);
+        write_told(room + 1, told);
         units = 2;
     }
     base::order_stores();

@@ -12,45 +12,33 @@ namespace kinetograph::record {
 namespace {
 
 constexpr uint32_t first_units = 62;  // with its header 2 KiB
-constexpr uint64_t change = uint64_t(1) << 32;
 
 size_t padded(size_t bytes) {
     return (bytes + 7) / 8 * 8;
 }
 
-// Word by word, for a stop may read them meanwhile.
-void store_words(std::byte* to, const void* from, size_t bytes) noexcept {
+void pop(ToldStack& stack) noexcept {
+    const uint32_t top = stack.top;
+    publish(stack, top, told_item(stack, top).below);
+}
+
+void mark_ended(ToldStack& stack, uint32_t at) noexcept {
+    constexpr uint64_t ended = 0;
+    store_told(stack.extent.header->bytes() + at, {ended});
+    publish(stack, stack.used_bytes, stack.top);
+}
+
+}  // namespace
+
+void store_told_text(std::byte* to, const char* text, size_t bytes) noexcept {
     for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
         uint64_t word = 0;
-        std::memcpy(&word, static_cast<const char*>(from) + at, std::min(sizeof word, bytes - at));
-        std::atomic_ref(*reinterpret_cast<uint64_t*>(to + at)).store(word, std::memory_order_relaxed);
+        std::memcpy(&word, text + at, std::min(sizeof word, bytes - at));
+        store_told(to + at, {word});
     }
 }
 
-ToldItem item_at(const ToldStack& stack, uint32_t at) noexcept {
-    ToldItem item;
-    std::memcpy(&item, stack.extent.header->bytes() + at, sizeof item);
-    return item;
-}
-
-void publish(ToldStack& stack, uint32_t used_bytes, uint32_t top) noexcept {
-    stack.used_bytes = used_bytes;
-    stack.top = top;
-    std::atomic<uint64_t>& state = stack.extent.header->state;
-    const uint64_t changes = state.load(std::memory_order_relaxed) >> 32 << 32;
-    base::order_stores();
-    state.store(changes + change + used_bytes, base::in_order);
-    // What is written next takes the place of items that a reader must no longer believe in.
-    base::order_stores();
-}
-
-bool has_room(const ToldStack& stack, size_t bytes) noexcept {
-    return stack.extent && stack.used_bytes + bytes <= size_t(stack.extent.header->capacity) * unit_bytes;
-}
-
-bool make_room(ThreadBuffer& thread, size_t bytes) noexcept {
-    if (has_room(thread.told, bytes)) [[likely]]
-        return true;
+bool make_room_for_told(ThreadBuffer& thread, size_t bytes) noexcept {
     try {
         return Recorder::instance().grow_told(thread, bytes);
     } catch (const std::bad_alloc&) {
@@ -58,43 +46,20 @@ bool make_room(ThreadBuffer& thread, size_t bytes) noexcept {
     }
 }
 
-void pop(ToldStack& stack) noexcept {
-    const uint32_t top = stack.top;
-    publish(stack, top, item_at(stack, top).below);
-}
-
-// Those further below began before: one that found no room is not looked for among all that did.
-void mark_ended(ToldStack& stack, uint64_t begun) noexcept {
-    for (uint32_t at = stack.top; at != ToldStack::none; at = item_at(stack, at).below) {
-        const uint64_t other = item_at(stack, at).begun;
-        if (other != 0 && other < begun) return;
-        if (other != begun) continue;
-        constexpr uint64_t ended = 0;
-        store_words(stack.extent.header->bytes() + at, &ended, sizeof ended);
-        return publish(stack, stack.used_bytes, stack.top);
+// Those further below began before: one that is not there is not looked for among all that are.
+uint32_t place_below_top(const ToldStack& stack, uint64_t begun) noexcept {
+    for (uint32_t at = stack.top; at != ToldStack::none; at = told_item(stack, at).below) {
+        const uint64_t other = told_item(stack, at).begun;
+        if (other == begun) return at;
+        if (other != 0 && other < begun) break;
     }
+    return ToldStack::none;
 }
 
-}  // namespace
-
-void tell_operator(ThreadBuffer& thread, uint64_t begun, const Operator& told, const char* inputs,
-                   size_t inputs_bytes) noexcept {
-    const size_t item_bytes = sizeof(ToldItem) + sizeof told + padded(inputs_bytes);
-    if (!make_room(thread, item_bytes)) return;
-    ToldStack& stack = thread.told;
-    const ToldItem item{begun, uint32_t(sizeof told + inputs_bytes), stack.top};
-    std::byte* to = stack.extent.header->bytes() + stack.used_bytes;
-    store_words(to, &item, sizeof item);
-    store_words(to + sizeof item, &told, sizeof told);
-    store_words(to + sizeof item + sizeof told, inputs, inputs_bytes);
-    publish(stack, stack.used_bytes + uint32_t(item_bytes), stack.used_bytes);
-}
-
-void forget_told_operator(ToldStack& stack, uint64_t begun) noexcept {
-    if (stack.top == ToldStack::none) return;
-    if (item_at(stack, stack.top).begun != begun) return mark_ended(stack, begun);
+void forget_among_others(ToldStack& stack, uint32_t place) noexcept {
+    if (place != stack.top) return mark_ended(stack, place);
     do pop(stack);
-    while (stack.top != ToldStack::none && item_at(stack, stack.top).begun == 0);
+    while (stack.top != ToldStack::none && told_item(stack, stack.top).begun == 0);
 }
 
 void forget_told_operators(ToldStack& stack) noexcept {

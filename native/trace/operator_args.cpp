@@ -20,19 +20,19 @@ size_t OperatorArgs::Hash::operator()(const Key& key) const {
 }
 
 const TextRange& OperatorArgs::operator()(const record::Operator& told) {
-    const Key key{options_.wanted.flops ? told.flops : 0, options_.wanted.input_shapes ? told.inputs : 0,
-                  told.members, told.forward_thread, told.sequence >= 0};
+    const Key key{options_.wanted.flops ? told.flops : 0, options_.wanted.input_shapes ? told.inputs() : 0,
+                  told.members(), told.forward_thread(), told.sequence >= 0};
     auto [known, is_new] = ranges_.try_emplace(key);
-    if (is_new) known->second = keep(text(told, options_.wanted.input_shapes ? clean(told.inputs) : ""));
+    if (is_new) known->second = keep(text(told, options_.wanted.input_shapes ? clean(told.inputs()) : ""));
     return known->second;
 }
 
 std::string OperatorArgs::text(const record::Operator& told, std::string_view inputs) const {
     std::string text(inputs);
-    if (told.sequence >= 0) add_members(text, "\"Fwd thread id\":" + std::to_string(told.forward_thread));
+    if (told.sequence >= 0) add_members(text, "\"Fwd thread id\":" + std::to_string(told.forward_thread()));
     if (options_.wanted.flops && told.flops != 0)
         add_members(text, "\"flops\":" + std::to_string(told.flops));
-    add_members(text, clean(told.members));
+    add_members(text, clean(told.members()));
     return text;
 }
 

@@ -131,24 +131,24 @@ Track& RowWriter::thread_of(size_t row) {
 }
 
 void RowWriter::write_operator(size_t row, const Record& record) {
-    record::Operator told{record.correlation, 0, 0, 0, 0, 0};
+    record::Operator told{.sequence = record.correlation};
     if (record.payload != 0) std::memcpy(&told, record.payload_bytes(), sizeof told);
     write_operator(row, told, record.payload > 1 ? text_behind(record, sizeof told) : std::string_view());
 }
 
 // Those with inputs that were not likely to come again have a text of their own.
 void RowWriter::write_operator(size_t row, record::Operator told, std::string_view inputs) {
-    if (told.forward_thread & record::own_thread) {
-        thread_of(row).framework_thread = told.forward_thread & ~record::own_thread;
-        told.forward_thread = 0;
+    if (told.forward_thread() & record::own_thread) {
+        thread_of(row).framework_thread = told.forward_thread() & ~record::own_thread;
+        told.thread_and_inputs -= told.forward_thread();
     }
     if (told.sequence >= 0) {
         if (trace_.sequence.empty()) trace_.fill(trace_.sequence, int64_t(-1));
         trace_.sequence[row] = told.sequence;
     }
-    if (told.number != 0) {
+    if (told.number() != 0) {
         if (trace_.record_function.empty()) trace_.fill(trace_.record_function, uint32_t(0));
-        trace_.record_function[row] = told.number;
+        trace_.record_function[row] = told.number();
     }
     if (inputs.empty()) {
         const TextRange& shared = operator_args_(told);

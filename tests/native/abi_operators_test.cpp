@@ -62,8 +62,8 @@ TEST(an_operator_has_its_number_and_shares_the_text_of_its_inputs) {
         end(begin(name), {.sequence = 5,
                           .flops = 12,
                           .forward_thread = 1,
-                          .inputs = inputs,
                           .members = members,
+                          .inputs = inputs,
                           .inputs_bytes = 0,
                           .inputs_text = nullptr,
                           .number = 0});

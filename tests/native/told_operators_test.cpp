@@ -50,14 +50,20 @@ std::string dims(size_t size) {
     return "\"Input Dims\":[[" + std::to_string(size) + "]]";
 }
 
-uint64_t begin(std::string_view name, const kinetograph_operator& told) {
+struct Open {
+    uint64_t begun;
+    bool is_told = false;
+};
+
+Open begin(std::string_view name, const kinetograph_operator& told) {
     const uint64_t begun = table().begin_operator(text(name), 0, 0, 0);
-    table().tell_open_operator(begun, &told);
-    return begun;
+    return {begun, table().tell_open_operator(begun, &told) != 0};
 }
 
-void end(uint64_t begun, const kinetograph_operator& told) {
-    table().end_operator_with(begun, &told, 0);
+// One that was not told of at its begin is told of now.
+void end(Open open, const kinetograph_operator& told) {
+    if (open.is_told) return table().end_told_operator(open.begun, told.flops, 0);
+    table().end_operator_with(open.begun, &told, 0);
 }
 
 record::SessionOptions of_all_threads() {
@@ -91,7 +97,7 @@ TEST(one_that_goes_on_has_what_was_told_of_it) {
         const auto session = Recorder::instance().start({});
         kinetograph_operator told = numbered(5, inputs, members);
         told.number = 9;
-        const uint64_t begun = begin("shared", told);
+        const Open begun = begin("shared", told);
         const trace::Trace trace = trace_of(session, wanted);
         const std::string rest = "\"Fwd thread id\":0,\"Overload name\":\"out\"";
         check_open(trace, "shared", wanted ? dims(2) + "," + rest : rest);
@@ -104,7 +110,7 @@ TEST(one_that_goes_on_has_what_was_told_of_it) {
 TEST(inputs_that_came_as_text_are_there_for_those_who_want_them) {
     for (const bool wanted : {true, false}) {
         const auto session = Recorder::instance().start({});
-        const uint64_t begun = begin("operator", called_with(dims(17)));
+        const Open begun = begin("operator", called_with(dims(17)));
         check_open(trace_of(session, wanted), "operator", wanted ? dims(17) : "");
         end(begun, {});
     }
@@ -117,7 +123,7 @@ TEST(those_that_have_ended_leave_nothing_to_those_that_go_on) {
         const std::string inputs = dims(i);
         end(begin("inner", called_with(inputs)), called_with(inputs));
     }
-    const uint64_t untold = table().begin_operator(text("untold"), 0, 0, 0);
+    const Open untold{table().begin_operator(text("untold"), 0, 0, 0)};
     const trace::Trace trace = trace_of(session);
     check_open(trace, "outer", dims(1));
     check_open(trace, "untold", "");
@@ -129,11 +135,11 @@ TEST(those_that_have_ended_leave_nothing_to_those_that_go_on) {
 
 TEST(ends_may_come_in_another_order_than_begins) {
     const auto session = Recorder::instance().start({});
-    const uint64_t first = begin("first", called_with(dims(1)));
-    const uint64_t second = begin("second", called_with(dims(2)));
+    const Open first = begin("first", called_with(dims(1)));
+    const Open second = begin("second", called_with(dims(2)));
     begin("third", called_with(dims(3)));
     end(second, called_with(dims(2)));
-    const uint64_t fourth = begin("fourth", called_with(dims(4)));
+    const Open fourth = begin("fourth", called_with(dims(4)));
     end(first, called_with(dims(1)));
     end(fourth, called_with(dims(4)));
     begin("fifth", called_with(dims(5)));
@@ -156,8 +162,8 @@ TEST(however_many_are_open_each_has_its_own) {
 TEST(what_has_no_room_is_told_at_the_end_and_costs_no_other) {
     const std::string large = "\"Input Dims\":[" + std::string(40'000, '1') + "]";
     const auto session = Recorder::instance().start({});
-    const uint64_t first = begin("first", called_with(large));
-    const uint64_t second = begin("second", called_with(large));
+    const Open first = begin("first", called_with(large));
+    const Open second = begin("second", called_with(large));
     begin("third", called_with(dims(3)));
     end(second, called_with(large));
     const trace::Trace trace = trace_of(session);
@@ -172,7 +178,7 @@ TEST(a_session_sees_nothing_of_what_an_earlier_one_left_open) {
     begin("left", called_with(dims(1)));
     CHECK(count(trace_of(earlier), "left") == 1);
     const auto session = Recorder::instance().start({});
-    const uint64_t begun = table().begin_operator(text("open"), 0, 0, 0);
+    const Open begun{table().begin_operator(text("open"), 0, 0, 0)};
     begin("told", called_with(dims(2)));
     const trace::Trace trace = trace_of(session);
     check_open(trace, "open", "");
@@ -182,7 +188,7 @@ TEST(a_session_sees_nothing_of_what_an_earlier_one_left_open) {
 
 TEST(one_that_ends_in_a_pause_has_been_told_of_at_its_begin) {
     const auto session = Recorder::instance().start({});
-    const uint64_t begun = begin("cut", called_with(dims(1)));
+    const Open begun = begin("cut", called_with(dims(1)));
     Recorder::instance().pause(session);
     end(begun, called_with(dims(1)));
     Recorder::instance().resume(session);
@@ -224,8 +230,8 @@ TEST(a_stop_by_another_thread_never_mixes_what_belongs_to_two) {
     std::thread worker([&] {
         for (size_t i = 0; !is_done.load(); ++i) {
             const std::string outer = dims(i), inner = dims(i + 1);
-            const uint64_t around = begin("operator " + std::to_string(i % 64), called_with(outer));
-            const uint64_t within = begin("operator " + std::to_string((i + 1) % 64), called_with(inner));
+            const Open around = begin("operator " + std::to_string(i % 64), called_with(outer));
+            const Open within = begin("operator " + std::to_string((i + 1) % 64), called_with(inner));
             is_running = true;
             end(within, called_with(inner));
             end(around, called_with(outer));

@@ -54,7 +54,7 @@ typedef struct kinetograph_device_event {
 /* In place of the number of a forward thread: that of the operator's own, told now and then. */
 #define KINETOGRAPH_OWN_THREAD 0x80000000u
 
-/* What a framework tells of an operator when it ends. `inputs` and `members` are 0 or from intern_text():
+/* What a framework tells of an operator. `inputs` and `members` are 0 or from intern_text():
  * members of a JSON object without braces, spelled once for all operators that share them. Sessions that did
  * not ask for shapes leave `inputs` out, those that did not ask for FLOPs `flops`. */
 typedef struct kinetograph_operator {
@@ -62,8 +62,9 @@ typedef struct kinetograph_operator {
     uint64_t flops;          /* 0: not known */
     uint32_t forward_thread; /* of a backward operator, as the framework counts threads; else 0, or
                                 its own thread's, with KINETOGRAPH_OWN_THREAD */
-    uint32_t inputs;
     uint32_t members;
+    uint32_t inputs; /* not beside forward_thread, with which it is recorded in one word: to load both at
+                        once, as a compiler would, takes until both stores have reached the cache */
     uint32_t inputs_bytes;
     const char* inputs_text; /* in place of `inputs`, where it is not likely to come again; copied */
     uint64_t number;         /* the framework's of this call, by which others may name it; 0: none */
@@ -140,8 +141,9 @@ typedef struct kinetograph_record_table {
      * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
     /* What is known of an operator that has just begun, for sessions that end before it: of each before those
-     * that begin after it. It has to be ended by end_operator_with, which tells all of it again. */
-    void (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
+     * that begin after it. Not 0: it is kept, so that end_told_operator ends this one; 0: there was no room. */
+    int (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
+    void (*end_told_operator)(uint64_t begun, uint64_t flops, uint64_t end_ticks);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(
