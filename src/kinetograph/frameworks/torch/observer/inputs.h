@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "flops.h"
+#include "hash.h"
 #include "names.h"
 #include "recorder.h"
 
@@ -46,17 +47,49 @@ inline bool is_scalar_list(const c10::IValue& value) {
     return list.empty() || (list[0].isScalar() && list.size() <= longest);
 }
 
-// The key: words that are equal where the texts would be.
+// Words, and a hash of them that is there when the last of them is.
+class Key {
+public:
+    void clear() {
+        size_ = 0;
+        hash_ = 0;
+    }
+    [[gnu::always_inline]] void add(int64_t word) {
+        if (size_ == words_.size()) [[unlikely]]
+            add_room();
+        words_[size_++] = word;
+        hash_ = mixed(hash_, uint64_t(word));
+    }
+    uint64_t hash() const { return mixed(hash_, size_); }
+    std::vector<int64_t> copy() const { return {words_.begin(), words_.begin() + ptrdiff_t(size_)}; }
+    // Word by word, as they were added a moment ago: wider loads would wait until those had reached the
+    // cache.
+    bool is(const std::vector<int64_t>& other) const {
+        if (other.size() != size_) return false;
+        for (size_t i = 0; i < size_; ++i)
+            if (words_[i] != other[i]) return false;
+        return true;
+    }
+
+private:
+    [[gnu::noinline]] void add_room() { words_.resize(2 * words_.size()); }
+
+    std::vector<int64_t> words_ = std::vector<int64_t>(64);
+    size_t size_ = 0;
+    uint64_t hash_ = 0;
+};
+
+// The key of inputs: words that are equal where the texts would be.
 class InputKey {
 public:
-    explicit InputKey(std::vector<int64_t>& words) : words_(words) { words_.clear(); }
+    explicit InputKey(Key& key) : key_(key) { key_.clear(); }
 
-    void put(int64_t word) { words_.push_back(word); }
+    [[gnu::always_inline]] void put(int64_t word) { key_.add(word); }
 
     // Of torch.compile and its like: whoever asks how large such a tensor is binds the program to that.
     bool has_symbols() const { return has_symbols_; }
 
-    void put(const at::Tensor& tensor) {
+    [[gnu::hot]] void put(const at::Tensor& tensor) {
         if (!tells_sizes(tensor)) {
             const bool is_symbolic =
                 tensor.defined() && tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
@@ -75,7 +108,7 @@ public:
         for (const int64_t number : numbers) put(number);
     }
 
-    void put(const c10::IValue& value) {
+    [[gnu::hot]] void put(const c10::IValue& value) {
         has_symbols_ |= value.isSymInt() || value.isSymFloat() || value.isSymBool();
         if (value.isTensor()) return put(value.toTensor());
         if (value.isScalar()) return put_scalar(value);
@@ -111,7 +144,7 @@ private:
         for (const auto& element : list) put(element);
     }
 
-    std::vector<int64_t>& words_;
+    Key& key_;
     bool has_symbols_ = false;
 };
 
@@ -184,9 +217,11 @@ struct KnownInputs {
 
 class Inputs {
 public:
-    KnownInputs find(const at::RecordFunction& function, uint32_t name, uint32_t wants, std::string& text) {
+    // Until the next is looked for.
+    [[gnu::hot]] const KnownInputs& find(const at::RecordFunction& function, uint32_t name, uint32_t wants,
+                                         std::string& text) {
         const bool has_symbols = make_key(function, name, wants);
-        const uint64_t hash = hash_of_key();
+        const uint64_t hash = key_.hash();
         Line& line = lines_[hash % lines_.size()];
         Entry* known = find_in(line, hash);
         KnownInputs& found = known ? known->found : keep(line, hash).found;
@@ -208,7 +243,7 @@ private:
 
     Entry* find_in(Line& line, uint64_t hash) {
         for (Entry& entry : line)
-            if (entry.hash == hash && entry.key == key_) return &entry;
+            if (entry.hash == hash && key_.is(entry.key)) return &entry;
         return nullptr;
     }
 
@@ -217,7 +252,7 @@ private:
         std::rotate(line.begin(), line.end() - 1, line.end());
         Entry& entry = line.front();
         entry.hash = hash;
-        entry.key = key_;
+        entry.key = key_.copy();
         entry.found = {};
         return entry;
     }
@@ -227,12 +262,6 @@ private:
         key.put(int64_t(name) << 8 | wants);
         for (const c10::IValue& value : function.inputs()) key.put(value);
         return key.has_symbols();
-    }
-
-    uint64_t hash_of_key() const {
-        uint64_t hash = key_.size();
-        for (const int64_t word : key_) hash = mixed(hash, uint64_t(word));
-        return hash;
     }
 
     // The id of the text, or 0 and the text itself.
@@ -256,7 +285,7 @@ private:
         if (found.flops == 0) found.estimated_flops = estimated_flops(function);
     }
 
-    std::vector<int64_t> key_;
+    Key key_;
     std::array<Line, 512> lines_;
 };
 

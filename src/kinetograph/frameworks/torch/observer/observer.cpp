@@ -2,7 +2,9 @@
 //
 // Compiled on the user's machine against the torch that is installed there, since its C++ interface is that
 // of one version. The callbacks run in whatever thread runs an operator, with or without the GIL: they take
-// no lock, touch no Python, and on the plain path allocate nothing.
+// no lock, touch no Python, and on the plain path allocate nothing. What runs for each operator is marked as
+// hot, so that it lies in few pages: torch's own code takes most of those that a processor finds at once, and
+// looking for others costs more than what is done in them.
 #include <ATen/record_function.h>
 #include <pthread.h>
 
@@ -202,6 +204,10 @@ void add_modules(std::string& members) {
     if (!modules.empty()) add_member(members, "Module Hierarchy", profiler::stacksToStr(modules, "."));
 }
 
+bool may_have_members(const at::RecordFunction& function, Name name, uint32_t wanted) {
+    return (wanted & (wants_modules | wants_overloads)) != 0 || !name.is_operator || function.isNcclMeta();
+}
+
 uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t wanted) {
     std::string members;
     if (wanted & wants_modules) add_modules(members);
@@ -220,8 +226,8 @@ bool is_counted(const OpenOperator& open) {
 
 // What a strange tensor throws costs no more than what would have been told of it. Operators that it runs in
 // here would move `open`, and spoil the key that is being made.
-[[gnu::noinline]] void describe(Thread& thread, const at::RecordFunction& function, Name name,
-                                uint32_t wanted, OpenOperator& open) noexcept {
+[[gnu::hot, gnu::noinline]] void describe(Thread& thread, const at::RecordFunction& function, Name name,
+                                          uint32_t wanted, OpenOperator& open) noexcept {
     const Telling telling;
     Details& details = open.details;
     details.clear();
@@ -233,7 +239,8 @@ bool is_counted(const OpenOperator& open) {
             const OpenOperator* around = thread.open.around_top();
             details.is_inside_counted = around && is_counted(*around);
         }
-        details.members = members_of(function, name, wanted);
+        if (may_have_members(function, name, wanted)) [[unlikely]]
+            details.members = members_of(function, name, wanted);
     } catch (...) {
     }
 }
@@ -244,7 +251,7 @@ bool was_told(OpenOperator* top, const at::RecordFunction& function, int registr
 }
 
 // Each of them once: torch counts some operators as a whole and others where they compute.
-uint64_t flops_of(OpenOperators& around, const OpenOperator& ended) {
+[[gnu::hot]] uint64_t flops_of(OpenOperators& around, const OpenOperator& ended) {
     const KnownInputs& inputs = ended.details.inputs;
     const bool is_counted_elsewhere = ended.details.is_inside_counted || ended.has_counted_inside;
     const uint64_t estimated = is_counted_elsewhere ? 0 : inputs.estimated_flops;
@@ -265,37 +272,6 @@ void add_details(OpenOperators& around, const OpenOperator& ended, kinetograph_o
     add_inputs(ended.details, told);
 }
 
-// FLOPs are known when it has ended: somebody inside may count them.
-[[gnu::noinline]] void tell_open(OpenOperator& open, const Ending& known) {
-    kinetograph_operator told{
-        .sequence = known.sequence, .forward_thread = uint32_t(known.forward_thread), .number = known.number};
-    if (open.has_details) add_inputs(open.details, told);
-    open.is_told = true;
-    recorder->tell_open_operator(open.begun, &told);
-}
-
-// The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
-void tell_engine(OpenOperator* around, Ending evaluated) {
-    if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
-    around->sequence = evaluated.sequence;
-    around->forward_thread = uint32_t(evaluated.forward_thread);
-    evaluated.number = around->function->handle();
-    tell_open(*around, evaluated);
-}
-
-[[gnu::noinline]] void tell_backward(Thread& thread, OpenOperator& open, const Ending& known) {
-    tell_engine(thread.open.around_top(), known);
-    tell_open(open, known);
-}
-
-[[gnu::noinline]] void end_with_details(Thread& thread, const OpenOperator& open, uint64_t number,
-                                        uint64_t at) {
-    kinetograph_operator told{
-        .sequence = open.sequence, .forward_thread = open.forward_thread, .number = number};
-    if (open.has_details) add_details(thread.open, open, told);
-    recorder->end_operator_with(open.begun, &told, at);
-}
-
 // Sequence numbers are each thread's own, so the recording has to know torch's number of this thread: from
 // the first operator that a session sees of it, and again for those that keep only the end.
 bool has_to_be_numbered(Thread& thread) {
@@ -310,17 +286,60 @@ bool has_to_be_numbered(Thread& thread) {
     return uint32_t(at::RecordFunction::currentThreadId()) | KINETOGRAPH_OWN_THREAD;
 }
 
+// Of one with a sequence number.
+[[gnu::always_inline]] inline uint32_t forward_thread_of(Thread& thread, const Ending& known) {
+    if (known.forward_thread == 0 && has_to_be_numbered(thread)) [[unlikely]]
+        return number_of(thread);
+    return uint32_t(known.forward_thread);
+}
+
+// FLOPs are known when it has ended: somebody inside may count them.
+[[gnu::hot, gnu::noinline]] void tell_open(Thread& thread, OpenOperator& open, const Ending& known) {
+    kinetograph_operator told{.sequence = known.sequence, .number = known.number};
+    if (known.sequence >= 0) told.forward_thread = forward_thread_of(thread, known);
+    if (open.has_details) add_inputs(open.details, told);
+    open.is_told = recorder->tell_open_operator(open.begun, &told) != 0;
+}
+
+// The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
+void tell_engine(Thread& thread, Ending evaluated) {
+    OpenOperator* around = thread.open.around_top();
+    if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
+    around->sequence = evaluated.sequence;
+    around->forward_thread = uint32_t(evaluated.forward_thread);
+    evaluated.number = around->function->handle();
+    tell_open(thread, *around, evaluated);
+}
+
+[[gnu::noinline]] void tell_backward(Thread& thread, OpenOperator& open, const Ending& known) {
+    tell_engine(thread, known);
+    tell_open(thread, open, known);
+}
+
+[[gnu::hot, gnu::noinline]] void end_told(Thread& thread, const OpenOperator& open, uint64_t at) {
+    const uint64_t flops = open.has_details ? flops_of(thread.open, open) : 0;
+    recorder->end_told_operator(open.begun, flops, at);
+}
+
+[[gnu::noinline]] void end_with_details(Thread& thread, const OpenOperator& open, uint64_t number,
+                                        uint64_t at) {
+    kinetograph_operator told{
+        .sequence = open.sequence, .forward_thread = open.forward_thread, .number = number};
+    if (open.has_details) add_details(thread.open, open, told);
+    recorder->end_operator_with(open.begun, &told, at);
+}
+
 // Of the one on top. Told of later, it has ended at `at`.
 [[gnu::always_inline]] inline void end(Thread& thread, OpenOperator& open, const Ending& ending,
                                        uint64_t at = 0) {
     thread.open.pop();
+    if (open.is_told) [[unlikely]]
+        return end_told(thread, open, at);
     if (ending.sequence >= 0) {
         open.sequence = ending.sequence;
-        open.forward_thread = uint32_t(ending.forward_thread);
-        if (open.forward_thread == 0 && has_to_be_numbered(thread)) [[unlikely]]
-            open.forward_thread = number_of(thread);
+        open.forward_thread = forward_thread_of(thread, ending);
     }
-    if (open.is_told || ending.number != 0 || at != 0) [[unlikely]]
+    if (open.has_details || ending.number != 0 || at != 0) [[unlikely]]
         return end_with_details(thread, open, ending.number, at);
     recorder->end_operator(open.begun, open.sequence, open.forward_thread);
 }
@@ -360,7 +379,7 @@ void settle(Thread& thread) {
     if (function.scope() == at::RecordScope::BACKWARD_FUNCTION)
         tell_backward(thread, open, Ending(function));
     else if (open.has_details && !open.is_engine) [[unlikely]]
-        tell_open(open, Ending(function));
+        tell_open(thread, open, Ending(function));
     if (!may_end_elsewhere(function.scope())) [[likely]]
         return nullptr;
     return followed(thread);
@@ -376,7 +395,7 @@ std::array<std::atomic<bool>, 2> is_parents{};  // of each registration, in a fo
 
 // Want of memory is not for the program.
 template <int registration>
-std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept {
+[[gnu::hot]] std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function) noexcept {
     try {
         if (is_listening() && !is_parents[registration].load(std::memory_order_relaxed)) [[likely]]
             return begin(function, registration);
@@ -395,7 +414,7 @@ bool ends_elsewhere(const Begun* begun) {
 }
 
 template <int registration>
-void on_end(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
+[[gnu::hot]] void on_end(const at::RecordFunction& function, at::ObserverContext* context) noexcept {
     const auto* begun = static_cast<const Begun*>(context);
     try {
         if (ends_elsewhere(begun)) [[unlikely]]
