@@ -129,8 +129,18 @@ ExtentRef SlabPool::carve(ExtentRef room, ExtentKind kind, uint32_t units) {
     return room;
 }
 
+// Where there are too many, the smallest is forgotten: it would keep out those that are large enough for the
+// next thread.
 void SlabPool::offer_room(ExtentRef room) {
-    if (rooms_.size() < rooms_.capacity()) rooms_.push_back(room);
+    const auto is_smaller = [](const ExtentRef& a, const ExtentRef& b) {
+        return a.header->capacity < b.header->capacity;
+    };
+    if (rooms_.size() == rooms_.capacity()) {
+        const auto smallest = std::min_element(rooms_.begin(), rooms_.end(), is_smaller);
+        if (smallest == rooms_.end() || !is_smaller(*smallest, room)) return;
+        rooms_.erase(smallest);
+    }
+    rooms_.push_back(room);
 }
 
 ExtentRef SlabPool::open_extent(ExtentKind kind, uint32_t units) {
@@ -163,7 +173,11 @@ void SlabPool::close_extent(ExtentRef extent) {
 }
 
 void SlabPool::release(ExtentRef extent) {
-    if (--extent.slab->extents == 0) free_slab(extent.slab);
+    const bool is_read_by_nobody = extent.header->kind == ExtentKind::free;
+    if (--extent.slab->extents == 0)
+        free_slab(extent.slab);
+    else if (is_read_by_nobody && belongs_here(*extent.slab->segment))
+        offer_room(extent);
 }
 
 void SlabPool::rest(ExtentRef extent) {

@@ -1,5 +1,10 @@
 // Operators that are still open when their session ends: what they were called with is there, whoever stops
 // the session, and however the process ends.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <string>
 #include <string_view>
@@ -224,17 +229,51 @@ TEST(a_file_that_is_begun_later_has_what_was_open_before) {
     check_open(trace, "inner", dims(2));
 }
 
+// A piece of its own, of 64 KiB, is what each would take that finds no room.
+TEST(threads_that_come_and_go_share_the_room_for_what_they_tell) {
+    const auto session = Recorder::instance().start(of_all_threads());
+    const size_t before = Recorder::instance().memory_bytes();
+    constexpr size_t threads = 2'000;
+    for (size_t i = 0; i < threads; ++i)
+        std::thread([] { end(begin("operator", called_with(dims(1))), {}); }).join();
+    CHECK(Recorder::instance().memory_bytes() - before < threads * 8'192);
+    CHECK(count(trace_of(session), "operator") == threads);
+}
+
+namespace {
+
+// The names of operators tell what their inputs have to be.
+void tell(size_t i) {
+    const std::string outer = dims(i), inner = dims(i + 1);
+    const Open around = begin("operator " + std::to_string(i % 64), called_with(outer));
+    const Open within = begin("operator " + std::to_string((i + 1) % 64), called_with(inner));
+    end(within, called_with(inner));
+    end(around, called_with(outer));
+}
+
+// And how many of those that go on were told of.
+size_t check_told(const trace::Trace& trace) {
+    size_t told = 0;
+    for (size_t row = 0; row < trace.size(); ++row) {
+        const std::string_view args = trace.args_of(row), name = trace.strings[trace.name[row]];
+        if (args.empty()) continue;
+        told += bool(trace.flags[row] & trace::event_unfinished);
+        const size_t size = std::stoul(std::string(args.substr(args.find("[[") + 2)));
+        CHECK(args == dims(size));
+        CHECK(name == "operator " + std::to_string(size % 64));
+    }
+    return told;
+}
+
+}  // namespace
+
 // Whatever the moment: an operator has its own inputs, or none where it had not been told of yet.
 TEST(a_stop_by_another_thread_never_mixes_what_belongs_to_two) {
     std::atomic<bool> is_done{false}, is_running{false};
     std::thread worker([&] {
         for (size_t i = 0; !is_done.load(); ++i) {
-            const std::string outer = dims(i), inner = dims(i + 1);
-            const Open around = begin("operator " + std::to_string(i % 64), called_with(outer));
-            const Open within = begin("operator " + std::to_string((i + 1) % 64), called_with(inner));
+            tell(i);
             is_running = true;
-            end(within, called_with(inner));
-            end(around, called_with(outer));
         }
     });
     while (!is_running) std::this_thread::yield();
@@ -242,18 +281,34 @@ TEST(a_stop_by_another_thread_never_mixes_what_belongs_to_two) {
     // On a busy machine the worker seldom runs between a start and a stop.
     for (int round = 0; round < 300 || told == 0; ++round) {
         const auto session = Recorder::instance().start(of_all_threads());
-        const trace::Trace trace = trace_of(session);
-        for (size_t row = 0; row < trace.size(); ++row) {
-            const std::string_view args = trace.args_of(row), name = trace.strings[trace.name[row]];
-            if (args.empty()) continue;
-            told += trace.flags[row] & trace::event_unfinished;
-            const size_t size = std::stoul(std::string(args.substr(args.find("[[") + 2)));
-            CHECK(args == dims(size));
-            CHECK(name == "operator " + std::to_string(size % 64));
-        }
+        told += check_told(trace_of(session));
     }
     is_done = true;
     worker.join();
+}
+
+TEST(nor_does_reading_the_file_of_a_process_that_goes_on) {
+    const test::Directory directory;
+    int ready[2];
+    CHECK(pipe(ready) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        record::SessionOptions options = test::in(directory);
+        options.ring_bytes = 4 * record::slab_bytes;
+        Recorder::instance().start(options);
+        for (size_t i = 0;; ++i) {
+            tell(i);
+            if (i == 1'000 && write(ready[1], "r", 1) != 1) _exit(1);
+        }
+    }
+    char byte = 0;
+    CHECK(read(ready[0], &byte, 1) == 1);
+    for (int i = 0; i < 100; ++i)
+        check_told(trace::build_trace(record::recover_session_file(directory.only_file()), wanting(true)));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    check_told(trace::build_trace(record::recover_session_file(directory.only_file()), wanting(true)));
 }
 
 CHECK_MAIN
