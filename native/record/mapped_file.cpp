@@ -41,16 +41,24 @@ const ExtentHeader& header_at(const std::byte* slab, size_t place) {
     return *reinterpret_cast<const ExtentHeader*>(slab + place);
 }
 
-// Nobody has used the memory for something else meanwhile. Records and items may have been added, behind
-// those that were counted before; open scopes change in place.
+bool has_same_state(const ExtentHeader& before, const ExtentHeader& now) {
+    return now.state.load(std::memory_order_relaxed) == before.state.load(std::memory_order_relaxed);
+}
+
+// Nobody has used the memory for something else meanwhile.
 bool is_same(const ExtentHeader& before, const ExtentHeader& now) {
-    const bool is_stack = before.kind == ExtentKind::stack;
-    const uint64_t state_before = before.state.load(std::memory_order_relaxed);
-    const uint64_t state_now = now.state.load(std::memory_order_relaxed);
     return now.magic == before.magic && now.kind == before.kind && now.capacity == before.capacity &&
            now.thread == before.thread && now.order == before.order &&
-           now.anchor.ticks == before.anchor.ticks &&
-           (is_stack ? state_now == state_before : state_now >= state_before);
+           now.anchor.ticks == before.anchor.ticks;
+}
+
+// Records and items may have been added, behind those that were counted before. Open scopes change in place,
+// and so does what is told of operators, which is only left out: it seldom holds still.
+bool settle(ExtentHeader& copied, const ExtentHeader& now) {
+    if (!is_same(copied, now)) return false;
+    if (copied.kind == ExtentKind::told && !has_same_state(copied, now))
+        copied.state.store(0, std::memory_order_relaxed);
+    return copied.kind != ExtentKind::stack || has_same_state(copied, now);
 }
 
 bool try_to_copy(const std::byte* slab, std::byte* copy) {
@@ -63,7 +71,7 @@ bool try_to_copy(const std::byte* slab, std::byte* copy) {
     if (extents_in(copy) != places) return false;
     for (size_t i = 0; i < places.size(); ++i) {
         header_at(copy, places[i]).state.store(states[i], std::memory_order_relaxed);
-        if (!is_same(header_at(copy, places[i]), header_at(slab, places[i]))) return false;
+        if (!settle(header_at(copy, places[i]), header_at(slab, places[i]))) return false;
     }
     return true;
 }

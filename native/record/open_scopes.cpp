@@ -37,7 +37,8 @@ std::vector<OpenScopeCopy> open_scopes_of(ThreadBuffer& thread) {
     std::vector<OpenScopeCopy> open;
     if (thread.forget_open_scopes) return open;
     for_each_stack(thread, [&](const Lane& lane) { copy_open_scopes(lane, open); });
-    if (thread.told.extent && !open.empty()) add_told(*thread.told.extent.header, open);
+    const ExtentHeader* told[] = {thread.told.extent.header};
+    if (thread.told.extent && !open.empty()) add_told(told, open);
     return open;
 }
 

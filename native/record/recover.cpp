@@ -207,8 +207,7 @@ ThreadRecording read_thread(const Found& found, uint32_t index) {
             read_stack(*stack, last, thread.open);
             thread.tid = stack->tid;
         }
-    if (auto told = found.told.find(index); told != found.told.end())
-        for (const ExtentHeader* extent : told->second) add_told(*extent, thread.open);
+    if (auto told = found.told.find(index); told != found.told.end()) add_told(told->second, thread.open);
     return thread;
 }
 

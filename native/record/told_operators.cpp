@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "record/recorder.h"
 
@@ -111,22 +114,29 @@ Words copy_of(const ExtentHeader& told) {
     return {};
 }
 
-}  // namespace
+using ToldByStart = std::unordered_map<uint64_t, std::string>;
 
-void add_told(const ExtentHeader& told, std::vector<OpenScopeCopy>& open) {
+void read_told(const ExtentHeader& told, ToldByStart& by_start) {
     const Words words = copy_of(told);
     const std::string_view bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]);
-    std::unordered_map<uint64_t, std::string_view> by_start;
     ToldItem item;
     for (size_t at = 0; bytes.size() - at >= sizeof item + sizeof(Operator); at += padded(item.bytes)) {
         std::memcpy(&item, bytes.data() + at, sizeof item);
         at += sizeof item;
-        if (item.bytes < sizeof(Operator) || item.bytes > bytes.size() - at) break;
-        by_start[item.begun] = bytes.substr(at, item.bytes);
+        if (item.bytes < sizeof(Operator) || item.bytes > bytes.size() - at) return;
+        if (item.begun != 0) by_start[item.begun] = bytes.substr(at, item.bytes);
     }
+}
+
+}  // namespace
+
+// Each once: in a damaged file any number of scopes may have begun at one time.
+void add_told(std::span<const ExtentHeader* const> told, std::vector<OpenScopeCopy>& open) {
+    ToldByStart by_start;
+    for (const ExtentHeader* extent : told) read_told(*extent, by_start);
+    if (by_start.empty()) return;
     for (OpenScopeCopy& scope : open)
-        if (const auto known = by_start.find(scope.start); known != by_start.end())
-            scope.told = known->second;
+        if (auto known = by_start.extract(scope.start)) scope.told = std::move(known.mapped());
 }
 
 }  // namespace kinetograph::record

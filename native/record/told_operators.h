@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "base/ordered_stores.h"
@@ -107,7 +108,7 @@ inline void forget_told_operator(ToldStack& stack, uint32_t place) noexcept {
 // All have.
 void forget_told_operators(ToldStack& stack) noexcept;
 
-// Gives scopes that are open what was told of them.
-void add_told(const ExtentHeader& told, std::vector<OpenScopeCopy>& open);
+// Gives the open scopes of a thread what was told of them.
+void add_told(std::span<const ExtentHeader* const> told, std::vector<OpenScopeCopy>& open);
 
 }  // namespace kinetograph::record
