@@ -16,6 +16,7 @@ __all__ = [
     "RecordScope",
     "Word",
     "counted",
+    "is_torchs",
     "key_of",
     "torch_member_name",
 ]
@@ -82,10 +83,15 @@ def torch_member_name(kind: type[Enum], value: object) -> str | None:
     """
     owner = type(value)
     expected = {kind.__name__, _TORCH_CLASS_NAMES.get(kind.__name__)}
-    if owner.__module__.partition(".")[0] != "torch" or owner.__name__ not in expected:
+    if owner.__name__ not in expected or not is_torchs(owner):
         return None
     name = getattr(value, "name", None)
     return name if isinstance(name, str) else None
+
+
+def is_torchs(kind: type) -> bool:
+    """Whether it says that it is a class of PyTorch's; one that is made by hand may have no module."""
+    return str(kind.__module__).partition(".")[0] == "torch"
 
 
 class Word(IntEnum):
@@ -96,14 +102,15 @@ class Word(IntEnum):
 
     def __eq__(self, other: object) -> bool:
         same = int.__eq__(self, other)
-        return self._is_torchs(other) if same is NotImplemented else same
+        if same is not NotImplemented:
+            return same
+        name = torch_member_name(type(self), other)
+        # The other may know better whether it equals ours.
+        return NotImplemented if name is None else name.upper() == self.name.upper()
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def _is_torchs(self, other: object) -> bool:
-        name = torch_member_name(type(self), other)
-        return name is not None and name.upper() == self.name.upper()
+        same = self.__eq__(other)
+        return same if same is NotImplemented else not same
 
     __hash__ = int.__hash__
 
