@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import kinetograph as kg
 from kinetograph.session.activity_types import TYPE_NAMES, chosen_activities
+from kinetograph.session.profile_options import experimental_options
 from kinetograph.session.schedule import transition
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -190,6 +191,16 @@ def test_pytorchs_experimental_config_is_accepted() -> None:
     config = torch._C._profiler._ExperimentalConfig(verbose=True, custom_profiler_config="x")
     prof = kg.profile(experimental_config=config)
     assert prof.experimental_config == kg.ExperimentalConfig(verbose=True, custom_profiler_config="x")
+
+
+def test_lists_of_pytorchs_experimental_config_are_texts() -> None:
+    """Its state has them as bytes."""
+    config = torch._C._profiler._ExperimentalConfig(
+        profiler_metrics=["kineto__tensor_core_insts"], performance_events=["cycles"]
+    )
+    assert experimental_options(config) == kg.ExperimentalConfig(
+        profiler_metrics=["kineto__tensor_core_insts"], performance_events=["cycles"]
+    )
 
 
 def test_names_of_types_are_those_that_pytorch_filters_by(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from kinetograph.session.activity import ActivityType
 from kinetograph.session.activity_types import chosen_activities, chosen_categories
 from kinetograph.session.availability import require_available
 from kinetograph.session.config import ExperimentalConfig, ProfilerConfig, RecordOptions
+from kinetograph.trace.words import is_torchs
 
 __all__ = ["Plan", "experimental_options", "made_plan", "recording_options", "refuse_later_options"]
 
@@ -59,11 +60,16 @@ def experimental_options(config: Any) -> ExperimentalConfig:
     if config is None:
         return ExperimentalConfig()
     kind = type(config)
-    if kind.__name__ == "_ExperimentalConfig" and kind.__module__.partition(".")[0] == "torch":
-        return ExperimentalConfig(*config.__getstate__())
+    if kind.__name__ == "_ExperimentalConfig" and is_torchs(kind):
+        return ExperimentalConfig(*map(_decoded, config.__getstate__()))
     require_instance("experimental_config", config, ExperimentalConfig)
     options: ExperimentalConfig = config
     return options
+
+
+def _decoded(value: Any) -> Any:
+    """What C++ holds as a list of strings, torch gives as a list of bytes."""
+    return [text.decode() for text in value] if isinstance(value, list) else value
 
 
 def recording_options(
