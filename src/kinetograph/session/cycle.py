@@ -15,38 +15,48 @@ __all__ = ["Cycle"]
 
 
 class Cycle:
-    """Prepared when it is made: everything is in place and nothing is kept until `start`."""
+    """Once it is prepared everything is in place, and nothing is kept until `start`."""
 
     def __init__(self, plan: Plan, trace_id: str = "") -> None:
         self.trace_id = trace_id or os.urandom(16).hex().upper()
+        self._plan = plan
         self._trace: Trace | None = None
-        self._session = Session.start(
-            plan.config.replace(trace_id=self.trace_id),
-            plan.activities,
-            all_threads=plan.all_threads,
+        self._prepared: list[Session] = []
+
+    def prepare(self) -> None:
+        """Wherever an interrupt comes, the session either does not run or is known here."""
+        Session.start(
+            self._plan.config.replace(trace_id=self.trace_id),
+            self._plan.activities,
+            all_threads=self._plan.all_threads,
             starts_paused=True,
+            kept=self._prepared,
         )
-        self._session.categories = plan.categories
+
+    @property
+    def _session(self) -> Session:
+        return self._prepared[0]
 
     @property
     def is_running(self) -> bool:
         """Whether it records, or is ready to, or has a trace that nobody has taken."""
-        return self._session.is_open
+        return bool(self._prepared) and self._session.is_open
 
     @property
     def is_recording(self) -> bool:
         """Or is ready to."""
-        return self._session.is_running
+        return bool(self._prepared) and self._session.is_running
 
     @property
     def has_started(self) -> bool:
-        return self._session.has_begun
+        return bool(self._prepared) and self._session.has_begun
 
     @property
     def device_has_stopped(self) -> bool:
-        return self._session.device_has_stopped
+        return bool(self._prepared) and self._session.device_has_stopped
 
     def start(self) -> None:
+        self._session.categories = self._plan.categories
         self._session.resume()
 
     def stop(self) -> Trace:

@@ -119,7 +119,9 @@ class KinetoProfile(ProfileOutputs):
                 return
             from kinetograph.session.cycle import Cycle
 
+            # Known before anything runs that an interrupt could leave on.
             self.profiler = Cycle(self._plan, self._new_trace_id())
+            self.profiler.prepare()
             # Last, for it may be an error.
             if self._traces and not self.acc_events and not KinetoProfile._has_warned:
                 KinetoProfile._has_warned = True

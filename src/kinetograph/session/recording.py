@@ -107,10 +107,12 @@ class Session:
         all_threads: bool = True,
         post_process: PostProcess | None = None,
         starts_paused: bool = False,
+        kept: list[Session] | None = None,
     ) -> Session:
         """Begin to record. Raises before anything happens if what is asked for is wrong or not available.
 
-        One that starts paused has everything in place but begins with `resume`.
+        One that starts paused has everything in place but begins with `resume`. It is in `kept` as soon as
+        it runs, for who may be interrupted before they have what this returns.
         """
         require_instance("config", config, ProfilerConfig)
         require_bool("all_threads", all_threads)
@@ -125,7 +127,10 @@ class Session:
         if config.state.only_emits:
             from kinetograph.session.emitting_session import EmittingSession
 
-            return EmittingSession(config, chosen, mask, post_process, exit_path, starts_paused)
+            emitting = EmittingSession(config, chosen, mask, post_process, exit_path, starts_paused)
+            if kept is not None:
+                kept.append(emitting)
+            return emitting
         all_threads = all_threads or config.experimental_config.profile_all_threads
         # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.
         operators = _operators(config, chosen)
@@ -147,6 +152,8 @@ class Session:
         session._cuda = cuda
         try:
             session._begin(all_threads, starts_paused)
+            if kept is not None:
+                kept.append(session)
         except BaseException:
             session.discard()
             raise

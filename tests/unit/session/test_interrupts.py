@@ -172,6 +172,24 @@ def test_a_session_whose_start_was_interrupted_records_nothing(monkeypatch: pyte
     assert nothing_is_on()
 
 
+@pytest.mark.parametrize(
+    "place",
+    [(Cycle, "__init__", True), (Cycle, "prepare", True), (Session, "start", True), (Session, "_begin", True)],
+    ids=lambda place: f"{place[0].__name__}.{place[1]}",
+)
+def test_a_profile_whose_start_was_interrupted_leaves_nothing_on(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str, bool]
+) -> None:
+    """Also between what makes a cycle, or its session, and what keeps it."""
+    prof = kg.profile(with_stack=True, record_shapes=True)
+    with interrupted(monkeypatch, *place):
+        prof.start()
+    assert nothing_is_on()
+    with prof:
+        kg.mark("recorded")
+    assert "recorded" in names(prof.trace)
+
+
 def test_a_trace_says_where_it_was_recorded_though_its_stop_was_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
