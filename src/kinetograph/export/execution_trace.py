@@ -44,6 +44,8 @@ class ExecutionTraceFile:
         self._error: Exception | None = None
         self._is_over = self._is_closed = False
         self._thread: threading.Thread | None = None
+        # To be interrupted in Thread.join has Python 3.11 take a thread that runs for one that has ended.
+        self._is_written = threading.Event()
         self._compressor = compressor() if path.endswith(".gz") else None
         self._temporary = temporary_beside(self.target)
         try:
@@ -70,6 +72,7 @@ class ExecutionTraceFile:
         """The file is in its place when this returns; raises what went wrong with it."""
         self.leave_to_writer()
         if self._thread is not None:
+            self._is_written.wait()
             self._thread.join()
         elif not self._is_closed:
             self._finish()
@@ -83,7 +86,10 @@ class ExecutionTraceFile:
                 self._write(self._nodes.take())
         except Exception as error:
             self._error = error
-        self._finish()
+        try:
+            self._finish()
+        finally:
+            self._is_written.set()
 
     def _finish(self) -> None:
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kinetograph as kg
+from agents import wait_until
 from kinetograph.export.execution_trace import ExecutionTraceFile
 
 
@@ -75,3 +78,33 @@ def test_whatever_goes_wrong_with_the_nodes_is_told_and_lets_go_of_them(tmp_path
 def test_a_name_that_is_too_long_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(kg.KinetographError, match="File name too long"):
         ExecutionTraceFile(str(tmp_path / ("x" * 300 + ".json")), Nodes([]))
+
+
+def test_who_is_interrupted_in_the_wait_for_a_file_can_wait_for_it_again(tmp_path: Path) -> None:
+    """By a real signal, while the writer is at work: it may not be taken for one that has ended."""
+    main, may_go_on = threading.main_thread().ident, threading.Event()
+    assert main is not None
+
+    class Slow(Nodes):
+        def take(self, *, is_last: bool = False) -> bytes:
+            if is_last and not may_go_on.is_set():
+                wait_until(lambda: sys._current_frames()[main].f_globals is vars(threading))
+                signal.pthread_kill(main, signal.SIGUSR2)
+                may_go_on.wait(60)
+            return super().take(is_last=is_last)
+
+    file = ExecutionTraceFile(str(tmp_path / "trace.json"), Slow([b'{"id": 1}']))
+    go_on = threading.Timer(0.2, may_go_on.set)
+    before = signal.signal(signal.SIGUSR2, signal.default_int_handler)
+    try:
+        file.start()
+        with pytest.raises(KeyboardInterrupt):
+            file.finish()
+        go_on.start()
+        file.finish()
+        is_there = file.target.exists()
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+        go_on.join()
+    assert is_there
+    assert json.loads(file.target.read_bytes())["nodes"] == [{"id": 1}]
