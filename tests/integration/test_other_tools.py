@@ -247,7 +247,7 @@ def test_a_session_of_this_state_records_nothing(emit: Emit, target: str) -> Non
     seen = emit("session", target)
     assert nesting(seen.calls) == ["session"]
     (note,) = seen.printed.pop("notes")
-    assert f"ProfilerState.{target.upper()}" in note
+    assert note.startswith(f"ProfilerState.{target.upper()}: scopes were sent to the {target.upper()} tool")
     assert seen.printed == {"records": False, "events": 0, "is_emitting": False}
 
 
@@ -411,6 +411,9 @@ def test_without_a_tool_nothing_happens(target: str, path: str) -> None:
 @BOTH
 def test_a_session_without_a_tool_is_as_empty(target: str) -> None:
     printed = run("session", target)
+    assert printed["notes"] == [
+        f"ProfilerState.{target.upper()}: no {target.upper()} tool was there, and no scope was recorded"
+    ]
     assert printed["events"] == 0
     assert not printed["is_emitting"]
 

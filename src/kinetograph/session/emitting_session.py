@@ -34,6 +34,7 @@ class EmittingSession(Session):
             record_shapes=config.report_input_shapes,
             with_calls=calls is not None and calls.mode == "trace",
         )
+        self._has_tool = False
         self._numbers: list[int] = []
         self._is_running = True
         self.all_threads = True
@@ -43,10 +44,14 @@ class EmittingSession(Session):
 
     def _start(self) -> None:
         try:
-            self._emission.start()
+            self._send()
         except BaseException:
             self.discard()
             raise
+
+    def _send(self) -> None:
+        self._emission.start()
+        self._has_tool |= _native.emits_to(itt=self._config.state is ProfilerState.ITT)
 
     @property
     def is_running(self) -> bool:
@@ -67,7 +72,7 @@ class EmittingSession(Session):
         self.has_begun = True
         if not self.is_running or self._emission.is_on:
             return False
-        self._emission.start()
+        self._send()
         return True
 
     def discard(self) -> None:
@@ -86,7 +91,5 @@ class EmittingSession(Session):
 
     def _notes(self) -> Iterator[tuple[str, str]]:
         where = self._config.state.name
-        yield (
-            "emission",
-            f"ProfilerState.{where}: scopes were sent to the {where} tool, and none was recorded",
-        )
+        sent = f"scopes were sent to the {where} tool" if self._has_tool else f"no {where} tool was there"
+        yield "emission", f"ProfilerState.{where}: {sent}, and no scope was recorded"
