@@ -356,6 +356,27 @@ def test_graphs_of_inductor_equal_those_of_torchs_profiler(tmp_path: Path) -> No
     assert any(op.name.startswith("## Call CompiledFxGraph") for op in seen)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(found_compiler() is None, reason="Inductor needs a C++ compiler")
+def test_graphs_of_a_backward_pass_lie_on_the_lane_of_the_operator_that_runs_them(tmp_path: Path) -> None:
+    compiled = torch.compile(wave, backend="inductor")
+    one = torch.ones(4, requires_grad=True)
+    import torch._inductor.config as inductor
+
+    with inductor.patch(compile_threads=1):  # others would stay for the next compilation
+        compiled(one).backward()
+    compiled(one).backward()
+    with kg.profile() as profile, kg.scope("step"):
+        compiled(one).backward()
+    parents = {event.name: event.parent for event in profile.trace.events}
+    graphs = [parent for name, parent in parents.items() if name.startswith("## Call CompiledFxGraph")]
+    assert "CompiledFunctionBackward" in [graph and graph.name for graph in graphs]
+    assert len({event.track for event in profile.trace.events}) == 1
+    seen = ours(lambda: compiled(one).backward(), tmp_path / "ours.json")
+    expected = theirs(lambda: compiled(one).backward(), tmp_path / "theirs.json")
+    assert [(op.depth, op.name) for op in seen] == [(op.depth, op.name) for op in expected]
+
+
 def test_every_session_puts_the_same_class_in_place() -> None:
     """Compiled code that uses it is compiled again for another, and after eight times no more."""
     seen = []

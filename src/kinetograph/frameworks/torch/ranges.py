@@ -119,7 +119,8 @@ def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = N
     kind = RecordScope.USER_SCOPE if is_users else RecordScope.FUNCTION
     made = _native.scope(name, kind=kind, inputs=inputs, **members)
     # Torch runs a compiled backward pass in a copy of the context, and that pass is no task of its own.
-    return made if is_users else _native.run_by_operators(made)
+    # Graphs of Inductor's are scopes of the user.
+    return _native.run_by_operators(made)
 
 
 def _concrete(value: Any) -> str:
