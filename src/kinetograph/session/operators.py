@@ -25,6 +25,10 @@ _IMPORTED_MEANWHILE = (
     "operators of torch are not recorded: the program imported torch while this session ran; "
     'import it before, or pass frameworks=["torch"]'
 )
+_RECORDED_BESIDE = (
+    "operators of torch are recorded while another session watches them, and no others: the program imported "
+    'torch while this session ran; import it before, or pass frameworks=["torch"]'
+)
 
 
 def build_observer() -> Path:
@@ -46,6 +50,7 @@ class Operators:
         self._is_asked_for = "torch" in (config.frameworks or ())
         is_taken = config.frameworks is None
         self._is_wanted = ActivityType.CPU in activities and (self._is_asked_for or is_taken)
+        self._observed_before = _times_observed()
         if not self._is_wanted:
             return
         torch = imported_torch() if self._is_asked_for else _torch_of_the_program()
@@ -134,7 +139,8 @@ class Operators:
         elif self._use is not None:
             return
         elif self._is_wanted and _torch_of_the_program() is not None:
-            yield "torch", _IMPORTED_MEANWHILE
+            was_observed = _times_observed() != self._observed_before
+            yield "torch", _RECORDED_BESIDE if was_observed else _IMPORTED_MEANWHILE
         elif self._config.with_flops:
             yield (
                 "partial",
@@ -161,6 +167,12 @@ def _emitted_use(torch: Any, because: str) -> EmittedOperators:
     from kinetograph.frameworks.torch.emitted import EmittedOperators
 
     return EmittedOperators(torch, because)
+
+
+def _times_observed() -> int:
+    """How many sessions of this process have watched operators of torch, so that all others had them, too."""
+    observing = sys.modules.get("kinetograph.frameworks.torch.operators")
+    return 0 if observing is None else int(observing.times_observed)
 
 
 def _told(error: Exception) -> str:

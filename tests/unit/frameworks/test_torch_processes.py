@@ -69,6 +69,24 @@ for each in (profile, other):
     assert "while this session ran" not in others
 
 
+def test_operators_that_came_with_another_session_are_not_said_to_be_missing() -> None:
+    program = """
+import kinetograph as kg
+from kinetograph.session import cuda
+with kg.profile() as profile:
+    import torch
+    torch.zeros(2)
+    with kg.profile():
+        torch.ones(2)
+print([event.name for event in profile.events() if event.parent is None])
+print([note.text for note in profile.trace.notes if note.kind == "torch"])
+"""
+    seen, told = run(program).stdout.splitlines()
+    assert seen == "['aten::ones']"
+    assert "are recorded while another session watches them, and no others" in told
+    assert "imported torch while this session ran" in told
+
+
 def test_a_forked_child_is_not_watched_and_can_record_itself() -> None:
     program = """
 import os, threading, torch

@@ -17,10 +17,13 @@ from kinetograph.frameworks.torch.enabled_flag import want_flag
 from kinetograph.frameworks.torch.ranges import Ranges, traces_of_nodes
 from kinetograph.injection import leave_operators_to_observer
 
-__all__ = ["OperatorUse", "is_observing", "loaded_observer", "observer_lock"]
+__all__ = ["OperatorUse", "is_observing", "loaded_observer", "observer_lock", "times_observed"]
 
 # As `Wants` of observer/inputs.h.
 _SHAPES, _FLOPS, _OVERLOADS, _MODULES = 1, 2, 4, 8
+
+times_observed = 0
+"""By how many sessions, so far."""
 
 _uses: list[OperatorUse] = []
 _failure: NotAvailable | None = None
@@ -56,7 +59,9 @@ class OperatorUse:
         _connect(torch, may_build or not _native.is_recording())
 
     def start(self) -> None:
+        global times_observed
         with observer_lock:
+            times_observed += 1
             self.process = os.getpid()
             _uses.append(self)
             try:
