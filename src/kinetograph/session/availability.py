@@ -36,7 +36,7 @@ _MISSING_ACTIVITIES: Mapping[ActivityType, str] = {
 
 _MISSING_EXPERIMENTS: Mapping[str, str] = {
     "performance_events": "CPU performance counters come with a later part",
-    "adjust_profiler_step": "fitting ProfilerStep spans to Python calls comes with the call collector",
+    "adjust_profiler_step": "ProfilerStep spans stay as they were, and are not fitted to Python calls",
     "adjust_timestamps": "fitting host spans around device spans comes with register_backend",
 }
 
