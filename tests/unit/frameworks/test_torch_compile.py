@@ -177,18 +177,69 @@ def test_inputs_of_a_launch_equal_those_of_torchs_profiler(tmp_path: Path) -> No
     assert [row["Concrete Inputs"] for row in told[0]] == [row["Concrete Inputs"] for row in told[1]] != []
 
 
-def test_lists_and_texts_of_a_launch_are_written_as_by_torchs_profiler(tmp_path: Path) -> None:
-    inputs = [[1, 2], [1.5, 2.0], [True, False], [1] * 31, [torch.ones(2)], "text", ["text"]]
+TENSOR = torch.ones(2, 3)
+INPUTS = {
+    "numbers": [3, 2.5, -0.0, True, float("inf"), float("nan"), 1 + 2j],
+    "others": [None, "text", 'te"xt', torch.float32, torch.device("cpu"), torch.strided, torch.Generator()],
+    "lists": [[1, 2], [1.5, 2.0], [True, False], [1j, 2j], [1] * 30, [1] * 31, ["text"], [None]],
+    "no list that torch knows": [[], [1, 2.5], [TENSOR, 1], 7],
+    "nothing that torch knows": [object(), torch.contiguous_format, 7],
+    "containers": [(1, 2), (TENSOR, TENSOR), torch.Size([1, 2]), {"a": 1}, [[1, 2], [3]], ()],
+    "tensors": [TENSOR, torch.nn.Parameter(TENSOR), torch.tensor(2.0), TENSOR.to_sparse(), TENSOR.t()],
+    "lists of tensors": [[TENSOR, TENSOR.t()], [TENSOR] * 30, [TENSOR] * 31],
+}
 
+
+@pytest.mark.parametrize("inputs", INPUTS.values(), ids=INPUTS)
+@pytest.mark.parametrize("keywords", [KERNEL, {"scope": "user_scope"}], ids=["kernel", "graph"])
+def test_whatever_a_range_is_called_with_is_told_as_by_torchs_profiler(
+    inputs: list[Any], keywords: dict[str, Any], tmp_path: Path
+) -> None:
     def launch() -> None:
-        with range_of_torch("a launch", inputs):
+        with range_of_torch("a launch", inputs, keywords):
             pass
 
     ours(launch, tmp_path / "ours.json", record_shapes=True)
     theirs(launch, tmp_path / "theirs.json", record_shapes=True)
     files = (json.loads((tmp_path / name).read_text()) for name in ("ours.json", "theirs.json"))
-    told = [[row["args"] for row in file["traceEvents"] if row["name"] == "a launch"] for file in files]
-    assert [row["Concrete Inputs"] for row in told[0]] == [row["Concrete Inputs"] for row in told[1]] != []
+    keys = ("Input Dims", "Input Strides", "Input type", "Concrete Inputs", *keywords)
+    seen, expected = (
+        [
+            (row["cat"], {key: row["args"].get(key) for key in keys})
+            for row in file["traceEvents"]
+            if row["name"] == "a launch"
+        ]
+        for file in files
+    )
+    assert seen == expected
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"record_shapes": True}], ids=["names", "shapes"])
+def test_a_range_that_is_kept_ends_where_it_is_left(options: dict[str, bool], tmp_path: Path) -> None:
+    """Also where nodes are traced, for which torch's own is entered."""
+    observer = kg.ExecutionTraceObserver().register_callback(tmp_path / "graph.json")
+    for traced in (None, observer):
+        with kg.profile(execution_trace_observer=traced, **options) as profile:
+            kept = range_of_torch("kept", [TENSOR], KERNEL)
+            for _ in range(2):
+                with kept:
+                    torch.ones(1)
+                torch.zeros(1)
+        parents = [event.parent for event in profile.events() if event.name == "aten::zeros"]
+        assert parents == [None, None]
+        assert [event.name for event in profile.events()].count("kept") == 2
+    observer.unregister_callback()
+
+
+@pytest.mark.parametrize("value", [2**70, [torch.float32]], ids=["number", "list"])
+def test_what_torch_cannot_take_is_no_error_of_the_program(value: Any) -> None:
+    """It is, under torch's profiler."""
+    with kg.profile(record_shapes=True) as profile, range_of_torch("a launch", [value], KERNEL):
+        torch.ones(1)
+    (event,) = (event for event in profile.events() if event.name == "a launch")
+    assert event.finished
+    assert "aten::ones" in [child.name for child in event.children]
 
 
 def test_stages_of_a_compilation_equal_those_of_torchs_profiler(tmp_path: Path) -> None:

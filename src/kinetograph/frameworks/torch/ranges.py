@@ -2,13 +2,15 @@
 
 They are `torch._C._profiler._RecordFunctionFast`, which tells nobody unless torch's own profiler runs. All
 who use it look it up there each time. So while sessions record torch, ours stands in its place, and makes
-scopes of our own instead. An execution trace wants torch's own, as nodes: `HeardRange` has torch tell.
+scopes of our own instead. An execution trace wants torch's own, as nodes, and what a range is called with
+only torch knows how to tell: `HeardRange` has it do so.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kinetograph import _native
@@ -31,7 +33,6 @@ _ACCOUNT = {
     "fail_reason": "fail_reason",
 }
 _MOST_SCOPES = 4096
-_LONGEST_LIST = 30  # of those that torch writes
 _PLAIN = (str, int, float, type(None))
 # What a keyword of `scope` itself would be taken for.
 _OWN_KEYWORDS = frozenset({"args", "kind", "inputs"})
@@ -86,10 +87,8 @@ class Ranges:
             return self._torchs(name, inputs or (), keywords or {})
         if name.startswith(_COMPILATION):
             return _Compilation(self._torch, name)
-        if traces_of_nodes:
-            return HeardRange(self._torchs(name, inputs or (), keywords or {}), self._observer)
-        if inputs and self.with_inputs:
-            return _scope(name, keywords or {}, inputs)
+        if traces_of_nodes or (inputs and self.with_inputs):
+            return HeardRange(self._observer, self._torchs, name, inputs or (), keywords or {})
         return self._known_scope(name, keywords or {})
 
     def _is_heard(self) -> bool:
@@ -111,31 +110,14 @@ class Ranges:
         return known
 
 
-def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = None) -> Any:
+def _scope(name: str, keywords: dict[str, Any]) -> Any:
     is_users = keywords.get("scope") == "user_scope"
     members = {str(key): value for key, value in keywords.items() if key not in _OWN_KEYWORDS}
-    if inputs is not None:
-        members["Concrete Inputs"] = [_concrete(value) for value in inputs]
     kind = RecordScope.USER_SCOPE if is_users else RecordScope.FUNCTION
-    made = _native.scope(name, kind=kind, inputs=inputs, **members)
+    made = _native.scope(name, kind=kind, **members)
     # Torch runs a compiled backward pass in a copy of the context, and that pass is no task of its own.
     # Graphs of Inductor's are scopes of the user.
     return _native.run_by_operators(made)
-
-
-def _concrete(value: Any) -> str:
-    """As torch writes numbers and short lists of one kind of them; tensors are told by their sizes."""
-    if isinstance(value, list):
-        is_short = 0 < len(value) <= _LONGEST_LIST and len(set(map(type, value))) == 1
-        return f"[{', '.join(map(_number, value))}]" if is_short and _number(value[0]) else ""
-    return _number(value)
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, float):
-        text = f"{value:.17g}"
-        return f"{text}." if text.lstrip("-").isdigit() else text
-    return str(value) if isinstance(value, (bool, int)) else ""
 
 
 def _standing_for(ranges: Ranges, torchs: type) -> type:
@@ -155,20 +137,38 @@ def _standing_for(ranges: Ranges, torchs: type) -> type:
 class HeardRange:
     """A range of torch's own that tells although no profiler of torch's runs. So it comes to us, too."""
 
-    def __init__(self, range_of_torch: Any, observer: Any) -> None:
-        self._range = range_of_torch
+    def __init__(
+        self, observer: Any, kind: Any, name: str, inputs: Sequence[Any], keywords: dict[str, Any]
+    ) -> None:
         self._observer = observer
+        self._bare = lambda: kind(name)
+        self._range = kind(name, inputs, keywords)
 
     def __enter__(self) -> None:
+        self._heard(self._begin)
+
+    def __exit__(self, *_error: object) -> None:
+        # Unheard, it would end only when it is let go of, and who launches kernels keeps it.
+        self._heard(self._end)
+
+    def _heard(self, act: Callable[[], None]) -> None:
         is_heard = self._observer.kinetograph_torch_hear_ranges()
         try:
-            self._range.__enter__()
+            act()
         finally:
             if is_heard:
                 self._observer.kinetograph_torch_hear_no_more()
 
-    def __exit__(self, *error: object) -> None:
-        self._range.__exit__(*error)
+    def _begin(self) -> None:
+        try:
+            self._range.__enter__()
+        except Exception:  # of inputs that torch has no type for: to the program that is no error
+            self._range = self._bare()
+            self._range.__enter__()
+
+    def _end(self) -> None:
+        with suppress(Exception):  # of one that could not begin
+            self._range.__exit__(None, None, None)
 
 
 class _Compilation:
