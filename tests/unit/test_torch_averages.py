@@ -89,6 +89,24 @@ def test_the_table_has_pytorchs_headings_and_units(run: tuple[Any, Trace]) -> No
     assert ours[-1].split(":")[0] == theirs[-1].split(":")[0]
 
 
+@pytest.mark.parametrize("width", [0, 1, 2])
+def test_names_in_a_narrow_column_are_cut_as_pytorch_cuts_them(run: tuple[Any, Trace], width: int) -> None:
+    theirs, ours = (
+        [line.strip().split("  ")[0] for line in each.key_averages().table(max_name_column_width=width).splitlines()]
+        for each in run
+    )
+    assert ours[:-1] == theirs[:-1]
+    assert "..." in ours[3]
+
+
+def test_shapes_have_no_room_in_a_column_without_width(run: tuple[Any, Trace]) -> None:
+    for each in run:
+        table = each.key_averages(group_by_input_shape=True).table(max_shapes_column_width=0)
+        heading, _rule, *rows = table.splitlines()[1:]
+        assert heading.split()[-2:] == ["Input", "Shapes"]
+        assert all(row.split()[-1].isdigit() for row in rows[:-3])
+
+
 PERCENTS = ("self_cpu_percent", "total_cpu_percent")
 
 

@@ -213,7 +213,7 @@ class Averages(Sequence[Average]):
     ) -> str:
         """The table that PyTorch's profiler prints: same columns, units and footer, as text.
 
-        `row_limit=-1` prints all rows. There are columns for devices, memory and FLOPs if any were recorded.
+        `row_limit=-1` prints all rows, and a width of 0 leaves shapes or source lines out. There are columns for devices, memory and FLOPs if any were recorded.
         """
         from kinetograph.analysis.torch_table import TorchTable, Widths
 
@@ -262,7 +262,7 @@ def _annotations(trace: Trace) -> list[int]:
 def _width(name: str, width: int | None) -> int | None:
     if width is None:
         return None
-    return require_int(name, width, 1, 1 << 62, hint="None is for as wide as what stands in it")
+    return require_int(name, width, 0, 1 << 62, hint="None is for as wide as what stands in it")
 
 
 def sort_name(sort_by: object) -> str:

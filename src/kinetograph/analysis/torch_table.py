@@ -100,7 +100,12 @@ class TorchTable:
 
     def _shapes(self, widths: Widths) -> Iterator[Column]:
         if any(row.input_shapes for row in self._shown[:1000]):
-            yield Column("Input Shapes", lambda row: str(row.input_shapes), rank=10, limit=widths.shapes)
+            yield Column(
+                "Input Shapes",
+                lambda row: "" if widths.shapes == 0 else str(row.input_shapes),
+                rank=10,
+                limit=widths.shapes,
+            )
 
     def _flops(self) -> Iterator[Column]:
         flops = self._averages.column("flops")
@@ -145,8 +150,8 @@ class TorchTable:
         sizes = [_width(column, [line[i] for line in cells]) for i, column in enumerate(columns)]
         stacks = [row.stack for row in rows]
         source = _source_width(stacks, widths.source)
-        rule = _GAP.join("-" * size for size in [*sizes, *([source] if source else [])]) + _GAP
-        headings = _line([column.heading for column in columns], sizes, _SOURCE if source else "", source)
+        rule = _GAP.join("-" * size for size in [*sizes, *([] if source is None else [source])]) + _GAP
+        headings = _headings([column.heading for column in columns], sizes, source)
         lines = [*_preamble(header, top_level_only, len(rule) - len(_GAP)), rule, headings, rule]
         for line, stack in zip(cells, stacks, strict=True):
             lines.extend(_row_lines(line, sizes, stack, source))
@@ -189,26 +194,33 @@ def _width(column: Column, cells: Sequence[str]) -> int:
     return widest if column.limit is None else min(widest, column.limit)
 
 
-def _source_width(stacks: Sequence[Sequence[str]], limit: int | None) -> int:
+def _source_width(stacks: Sequence[Sequence[str]], limit: int | None) -> int | None:
     frames = [frame for stack in stacks for frame in stack]
     if not frames:
-        return 0
+        return None
     widest = max(map(len, [*frames, _SOURCE])) + _MORE_THAN_LONGEST
     return widest if limit is None else min(widest, limit)
 
 
-def _line(cells: Sequence[str], sizes: Sequence[int], source: str, source_width: int) -> str:
+def _headings(headings: Sequence[str], sizes: Sequence[int], source_width: int | None) -> str:
+    """Whole, also above a column that is narrower."""
+    texts = [heading.rjust(size) for heading, size in zip(headings, sizes, strict=True)]
+    tail = [] if source_width is None else [_SOURCE.ljust(source_width)]
+    return _GAP.join([*texts, *tail]) + _GAP
+
+
+def _line(cells: Sequence[str], sizes: Sequence[int], source: str, source_width: int | None) -> str:
     texts = [_cut(cell, size).rjust(size) for cell, size in zip(cells, sizes, strict=True)]
-    tail = [_tail(source, source_width).ljust(source_width)] if source_width else []
+    tail = [] if source_width is None else [_tail(source, source_width).ljust(source_width)]
     return _GAP.join([*texts, *tail]) + _GAP
 
 
 def _row_lines(
-    cells: Sequence[str], sizes: Sequence[int], stack: Sequence[str], source_width: int
+    cells: Sequence[str], sizes: Sequence[int], stack: Sequence[str], source_width: int | None
 ) -> Iterator[str]:
     """Frames stand below each other, and an empty line ends them."""
     yield _line(cells, sizes, stack[0] if stack else "", source_width)
-    if source_width:
+    if source_width is not None:
         nothing = [""] * len(cells)
         yield from (_line(nothing, sizes, frame, source_width) for frame in [*stack[1:], ""])
 
@@ -223,8 +235,10 @@ def _preamble(header: str | None, top_level_only: bool, width: int) -> Iterator[
 def _cut(text: str, width: int) -> str:
     """Names may hold anything, and one name is one cell."""
     clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return clean if len(clean) <= width else clean[: max(width - 3, 0)] + "..."
+    # Of a column of less than three letters PyTorch's own cuts so many less off the end.
+    return clean if len(clean) <= width else clean[: width - 3] + "..."
 
 
 def _tail(path: str, width: int) -> str:
-    return path if len(path) <= width else "..." + path[len(path) - width + 3 :]
+    end = path[max(len(path) - width, 0) :]
+    return end if len(path) <= width or len(end) <= 3 else "..." + end[3:]

@@ -76,7 +76,7 @@ def test_times_have_the_unit_that_is_asked_for() -> None:
     [
         ("header", 3, "a string"),
         ("max_name_column_width", "55", "a whole number"),
-        ("max_shapes_column_width", -1, "1 to"),
+        ("max_shapes_column_width", -1, "0 to"),
         ("max_src_column_width", 7.5, "a whole number"),
         ("top_level_events_only", "no", "True or False"),
     ],
@@ -109,7 +109,10 @@ def test_stacks_stand_below_each_other() -> None:
     trace.native.append(
         "op", "cpu_op", EventKind.SPAN, 0, 5, 1, 1, args_json='{"Call stack": "b.py(2): g;a.py(1): f;"}'
     )
-    lines = trace.key_averages(group_by_stack_n=5).table().splitlines()
+    averages = trace.key_averages(group_by_stack_n=5)
+    lines = averages.table(max_src_column_width=0).splitlines()
+    assert [line.split()[-1:] for line in (lines[1], *lines[3:6])] == [["Location"], ["1"], [], []]
+    lines = averages.table().splitlines()
     assert lines[1].rstrip().endswith("Source Location")
     assert lines[3].rstrip().endswith("b.py(2): g")
     assert lines[4].strip() == "a.py(1): f"
