@@ -42,6 +42,10 @@ class Events(Sequence[Event]):
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'event')}>"
 
+    def __str__(self) -> str:
+        """The table, whose first hundred rows are shown."""
+        return self.table()
+
     # What PyTorch's EventList does
 
     def key_averages(

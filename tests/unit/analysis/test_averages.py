@@ -197,6 +197,8 @@ def test_the_events_of_a_trace_answer_as_pytorchs_event_list() -> None:
     assert "gemm" in events.table(sort_by="self_cuda_time_total")
     assert "aten::mm" in events[:1].table()
     assert "gemm" not in events[:1].table()
+    assert (str(events), str(events[:1])) == (events.table(), events[:1].table())
+    assert repr(events[:1]) == "<1 event>"
 
 
 def test_averages_write_the_files_that_pytorchs_event_list_writes(tmp_path: Path) -> None:
