@@ -245,6 +245,20 @@ def test_no_tensor_is_kept_alive_by_its_shapes() -> None:
     assert names(profile.trace).count("aten::mm") == 20
 
 
+def test_lists_of_more_than_thirty_tensors_have_no_sizes_as_in_torchs(tmp_path: Path) -> None:
+    tensor = torch.ones(2, 3)
+
+    def step() -> None:
+        torch.cat([tensor] * 30)
+        torch.cat([tensor] * 31)
+
+    ours(step, tmp_path / "ours.json", record_shapes=True)
+    theirs(step, tmp_path / "theirs.json", record_shapes=True)
+    seen, expected = (operators_of(tmp_path / name)[0] for name in ("ours.json", "theirs.json"))
+    assert seen == expected
+    assert [op.args["Input Dims"] for op in seen] == [[[[2, 3]] * 30, []], [[], []]] * 2
+
+
 def test_an_operator_that_fails_ends_like_any_other() -> None:
     with kg.profile() as profile:
         with kg.scope("around"), pytest.raises(RuntimeError):
