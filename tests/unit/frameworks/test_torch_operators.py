@@ -16,6 +16,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
+from tests.integration.programs.resident import resident_bytes
 from tests.torch_programs import STEPS, Seen, convolution_step, is_counted_by_us, operators_of, ours, theirs
 
 import kinetograph as kg
@@ -257,6 +258,18 @@ def test_lists_of_more_than_thirty_tensors_have_no_sizes_as_in_torchs(tmp_path: 
     seen, expected = (operators_of(tmp_path / name)[0] for name in ("ours.json", "theirs.json"))
     assert seen == expected
     assert [op.args["Input Dims"] for op in seen] == [[[[2, 3]] * 30, []], [[], []]] * 2
+
+
+def test_lists_of_many_tensors_are_told_each_time_and_fill_no_memory() -> None:
+    tensors = [torch.ones(1)] * 20_000
+    with kg.profile(record_shapes=True) as profile:
+        before = resident_bytes()
+        for number in range(200):
+            torch.cat([*tensors, torch.ones(1 + number)], dim=-(number % 2))
+        assert resident_bytes() < before + (32 << 20)
+    joined = [event for event in profile.events() if event.name == "aten::cat"]
+    assert [event.concrete_inputs for event in joined] == [[None, 0], [None, -1]] * 100
+    assert {tuple(event.input_dtypes) for event in joined} == {("TensorList", "Scalar")}
 
 
 def test_an_operator_that_fails_ends_like_any_other() -> None:

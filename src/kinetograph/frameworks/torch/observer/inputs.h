@@ -47,19 +47,23 @@ inline bool is_scalar_list(const c10::IValue& value) {
     return list.empty() || (list[0].isScalar() && list.size() <= longest);
 }
 
-// Words, and a hash of them that is there when the last of them is.
+// Words, and a hash of them that is there when the last of them is. A list may have thousands of tensors: of
+// words beyond the most, which nobody is to keep, only the last stays.
 class Key {
 public:
+    static constexpr size_t most_words = 256;
+
     void clear() {
         size_ = 0;
         hash_ = 0;
     }
     [[gnu::always_inline]] void add(int64_t word) {
         if (size_ == words_.size()) [[unlikely]]
-            add_room();
+            size_ = most_words;
         words_[size_++] = word;
         hash_ = mixed(hash_, uint64_t(word));
     }
+    bool is_too_long() const { return size_ > most_words; }
     uint64_t hash() const { return mixed(hash_, size_); }
     std::vector<int64_t> copy() const { return {words_.begin(), words_.begin() + ptrdiff_t(size_)}; }
     // Word by word, as they were added a moment ago: wider loads would wait until those had reached the
@@ -72,9 +76,7 @@ public:
     }
 
 private:
-    [[gnu::noinline]] void add_room() { words_.resize(2 * words_.size()); }
-
-    std::vector<int64_t> words_ = std::vector<int64_t>(64);
+    std::vector<int64_t> words_ = std::vector<int64_t>(most_words + 1);
     size_t size_ = 0;
     uint64_t hash_ = 0;
 };
@@ -221,6 +223,8 @@ public:
     [[gnu::hot]] const KnownInputs& find(const at::RecordFunction& function, uint32_t name, uint32_t wants,
                                          std::string& text) {
         const bool has_symbols = make_key(function, name, wants);
+        if (key_.is_too_long()) [[unlikely]]
+            return told_each_time(function, has_symbols, wants, text);
         const uint64_t hash = key_.hash();
         Line& line = lines_[hash % lines_.size()];
         Entry* known = find_in(line, hash);
@@ -245,6 +249,15 @@ private:
         for (Entry& entry : line)
             if (entry.hash == hash && key_.is(entry.key)) return &entry;
         return nullptr;
+    }
+
+    [[gnu::noinline, gnu::cold]] const KnownInputs& told_each_time(const at::RecordFunction& function,
+                                                                   bool has_symbols, uint32_t wants,
+                                                                   std::string& text) {
+        unkept_ = {};
+        if (!has_symbols && wants & wants_flops) count_flops(function, unkept_);
+        if (wants & wants_shapes) text = text_of(function);
+        return unkept_;
     }
 
     // In the place of that which was kept first.
@@ -286,6 +299,7 @@ private:
     }
 
     Key key_;
+    KnownInputs unkept_;
     std::array<Line, 512> lines_;
 };
 
