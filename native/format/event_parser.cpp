@@ -11,6 +11,7 @@ const ParsedEvent& EventParser::parse() {
     event_ = {};
     members_.clear();
     late_args_ = nullptr;
+    overload_ = {};
     if (cursor_.peek() != '{') cursor_.fail("expected an event, an object in braces");
     cursor_.pass('{');
     if (!cursor_.pass_if('}')) {
@@ -25,8 +26,19 @@ const ParsedEvent& EventParser::parse() {
         parse_args_object();
         cursor_.go_back_to(end);
     }
+    if (!overload_.empty()) take_off_overload();
     event_.members = members_;
     return event_;
+}
+
+// Where the writer has put it behind the name.
+void EventParser::take_off_overload() {
+    if (event_.phase != 'X' || overload_.size() <= 2 || overload_.front() != '"') return;
+    std::string_view& name = event_.name.inside;
+    const std::string_view overload = overload_.substr(1, overload_.size() - 2);
+    const bool is_behind = name.size() > overload.size() && name.ends_with(overload) &&
+                           name[name.size() - overload.size() - 1] == '.';
+    if (is_behind && overload.find('\\') == overload.npos) name.remove_suffix(overload.size() + 1);
 }
 
 const ParsedEvent& EventParser::parse_args(std::span<const std::string_view> left_out) {
@@ -158,6 +170,7 @@ void EventParser::parse_argument() {
     cursor_.skip_value();
     // Every argument of a counter is a series.
     if (event_.phase != 'C' && take_argument(event_, key, cursor_.since(value))) return;
+    if (key == overload_name) overload_ = cursor_.since(value);
     if (std::find(left_out_.begin(), left_out_.end(), key) == left_out_.end()) keep_argument(start);
 }
 

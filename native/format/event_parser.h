@@ -69,6 +69,7 @@ private:
     void parse_argument();
     void take_name_argument(std::string_view key);
     void keep_argument(const char* start);
+    void take_off_overload();
     char phase();
     std::string_view scalar(std::string& scratch);
     std::optional<int64_t> time();
@@ -78,6 +79,7 @@ private:
     ParsedEvent event_;
     std::span<const std::string_view> left_out_;
     const char* late_args_ = nullptr;  // args that came before the phase
+    std::string_view overload_;        // as it stands in JSON
     std::string key_, pid_, tid_, lane_, task_, members_;
 };
 

@@ -1,10 +1,12 @@
 #include "format/event_writer.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <unordered_set>
 
 #include "format/kineto_words.h"
 #include "format/name_rows.h"
+#include "trace/event_args.h"
 
 namespace kinetograph::format {
 
@@ -29,10 +31,27 @@ std::string microseconds(int64_t nanoseconds) {
     return text;
 }
 
+bool names_overloads(const trace::Trace& trace) {
+    return memmem(trace.args_text.data(), trace.args_text.size(), overload_name.data(),
+                  overload_name.size()) != nullptr;
+}
+
+// Empty where there is none; nothing that would have to be escaped is a name of torch's.
+std::string_view overload_of(const trace::Trace& trace, size_t row) {
+    if (trace.kind[row] != uint8_t(EventKind::span)) return {};
+    const std::string_view name = trace::string_argument(trace.args_of(row), overload_name);
+    return name.find('\\') == name.npos ? name : std::string_view{};
+}
+
 }  // namespace
 
 EventWriter::EventWriter(const trace::Trace& trace, Block& out, int64_t base_ns)
-    : trace_(trace), out_(out), base_ns_(base_ns), flows_(trace), external_ids_(trace.storage) {
+    : trace_(trace),
+      out_(out),
+      base_ns_(base_ns),
+      has_overloads_(names_overloads(trace)),
+      flows_(trace),
+      external_ids_(trace.storage) {
     for (const std::string& category : trace.categories) {
         span_heads_.push_back(head("X", category));
         instant_heads_.push_back(head("i\",\"s\":\"t", category));
@@ -130,7 +149,7 @@ void EventWriter::write_head(size_t row, const Place& place) {
     out_.need(2);
     put_separator();
     out_.put(heads[trace_.category[row]]);
-    out_.put_quoted(trace_.strings[trace_.name[row]]);
+    put_name(row);
     out_.put(place.fragment);
     out_.need(short_parts_bytes);
     out_.put_microseconds(trace_.start_ns[row] - base_ns_);
@@ -138,6 +157,14 @@ void EventWriter::write_head(size_t row, const Place& place) {
         out_.put_short(",\"dur\":");
         out_.put_microseconds(trace_.duration_ns[row]);
     }
+}
+
+void EventWriter::put_name(size_t row) {
+    const std::string_view name = trace_.strings[trace_.name[row]];
+    const std::string_view overload = has_overloads_ ? overload_of(trace_, row) : std::string_view{};
+    if (overload.empty()) [[likely]]
+        return out_.put_quoted(name);
+    out_.put_quoted(std::string(name).append(1, '.').append(overload));
 }
 
 void EventWriter::put_key(std::string_view key) {

@@ -40,6 +40,7 @@ private:
     void enter_track();
     void write_event(size_t row);
     void write_head(size_t row, const Place& place);
+    void put_name(size_t row);
     void write_args(size_t row);
     void write_column_args(size_t row);
     void write_python_ids(size_t row);
@@ -51,6 +52,7 @@ private:
     const trace::Trace& trace_;
     Block& out_;
     const int64_t base_ns_;
+    const bool has_overloads_;
     const Flows flows_;
     std::vector<std::vector<Place>> places_;                               // by track, then lane
     std::vector<std::string> span_heads_, instant_heads_, counter_heads_;  // by category, up to the name

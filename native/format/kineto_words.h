@@ -41,6 +41,10 @@ inline constexpr std::string_view resumed = "Resumed";     // ours
 // Stays in the text; the writer only looks whether it is there and not 0.
 inline constexpr std::string_view forward_thread = "\"Fwd thread id\":";
 
+// Stays in the text, too: the writer puts what it says behind the name of the operator, as torch does in its
+// files ("aten::add.Tensor"), and the reader takes it off again.
+inline constexpr std::string_view overload_name = "Overload name";
+
 // Of the operator around each backward function; it has the same number.
 inline constexpr std::string_view autograd_engine = "autograd::engine::evaluate_function";
 

@@ -204,6 +204,26 @@ TEST(flags_scopes_notes_names_and_window_survive) {
     check_same_bytes_again(trace);
 }
 
+TEST(an_overload_stands_behind_the_name_in_the_file_only) {
+    trace::Trace trace = trace_of({{"aten::add", 10, 20, 0, Category::cpu_op},
+                                   {"aten::sum", 30, 40, 0, Category::cpu_op},
+                                   {"a.b", 50, 60, 0, Category::cpu_op}});
+    set_args(trace, 0, R"("Overload name":"Tensor")");
+    set_args(trace, 2, R"("Overload name":"b\\n")");
+    const std::string text = written(trace);
+    CHECK(contains(text, R"("name":"aten::add.Tensor")"));
+    CHECK(contains(text, R"("name":"aten::sum")") && contains(text, R"("name":"a.b")"));
+    check_same_bytes_again(trace);
+    const trace::Trace again = read(text);
+    CHECK(name_of(again, 0) == "aten::add" && name_of(again, 1) == "aten::sum" && name_of(again, 2) == "a.b");
+    const trace::Trace others = read(
+        R"([{"ph":"X","name":"aten::add.Tensor","ts":1,"dur":2},)"
+        R"({"ph":"X","name":"aten::add","ts":4,"dur":2,"args":{"Overload name":"Tensor"}},)"
+        R"({"ph":"X","name":"a.b\\n","ts":7,"dur":2,"args":{"Overload name":"b\\n"}}])");
+    CHECK(name_of(others, 0) == "aten::add.Tensor" && name_of(others, 1) == "aten::add");
+    CHECK(name_of(others, 2) == "a.b\\n");
+}
+
 TEST(names_of_any_bytes_give_a_file_that_can_be_read) {
     std::string every_byte;
     for (int i = 0; i < 256; ++i) every_byte += static_cast<char>(i);

@@ -146,6 +146,23 @@ def test_overload_names_come_when_asked_for() -> None:
     assert {event.name: event.overload_name for event in profile.events()}["aten::add"] == "Tensor"
 
 
+def test_in_files_overloads_stand_behind_the_names_as_in_torchs(tmp_path: Path) -> None:
+    def step() -> None:
+        (torch.ones(2, 3) + torch.ones(2, 3)).sum().mul_(2.0)
+
+    torchs = torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
+    trace = ours(step, tmp_path / "ours.json", experimental_config=torchs)
+    theirs(step, tmp_path / "theirs.json", experimental_config=torchs)
+    seen, expected = (operators_of(tmp_path / name)[0] for name in ("ours.json", "theirs.json"))
+    overloads = [op.args.pop("Overload name", None) for op in seen]
+    assert seen == expected
+    assert ("aten::add.Tensor", "Tensor") in zip((op.name for op in seen), overloads, strict=True)
+    again = kg.load(tmp_path / "ours.json")
+    for each in (trace, again):
+        assert ("aten::add", "Tensor") in {(event.name, event.overload_name) for event in each.events}
+    assert names(again) == names(trace)
+
+
 def test_what_one_session_asked_for_is_not_told_of_operators_behind_it() -> None:
     wanted = kg.ExperimentalConfig(capture_overload_names=True)
     with kg.profile() as profile:
