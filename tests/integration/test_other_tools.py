@@ -49,6 +49,11 @@ def emit(tools: Path, tmp_path: Path) -> Emit:
 
 
 def run(function: str, target: str, **variables: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(finished(function, target, **variables).stdout)
+    return result
+
+
+def finished(function: str, target: str, **variables: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, str(PROGRAM), function, target],
         env=with_variables(**variables),
@@ -58,8 +63,7 @@ def run(function: str, target: str, **variables: str) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return done
 
 
 def ranges(calls: list[Call]) -> list[tuple[str, str]]:
@@ -134,6 +138,25 @@ def test_a_color_or_payload_that_is_none_is_left_out_with_one_warning(emit: Emit
     assert len(seen.printed) == len(told)
     for (_is_of_the_program, text), (scope, what, why) in zip(seen.printed, told, strict=True):
         assert text.startswith(f"the scope '{scope}' goes to another tool without its {what}. {what}: {why}")
+
+
+def test_where_warnings_are_errors_the_rest_of_a_look_is_sent_all_the_same(
+    tools: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    library = {VARIABLES["nvtx"]: str(tools / "nvtx.so")}
+    done = finished("odd_looks_as_errors", "nvtx", FAKE_TOOL_LOG=str(log), **library)
+    calls = fake_tools.read_log(log)
+    categories = {call["category"]: call["text"] for call in named(calls, "name_category")}
+    first, second = named(calls, "push")
+    assert (categories[first["category"]], first["payload"]) == ("mine", 7)
+    assert (second["color"], second["payload"]) == (0xFFFF0000, None)
+    assert json.loads(done.stdout) == {"is_emitting": False}
+    told = [line for line in done.stderr.splitlines() if not line.startswith("hint: ")]
+    assert [line.partition(". ")[0] for line in told] == [
+        f"kinetograph: the scope 'odd' goes to another tool without its {what}"
+        for what in ("color", "payload")
+    ]
 
 
 @BOTH

@@ -74,6 +74,16 @@ def odd_looks(target: str) -> object:
     return [[warning.filename == __file__, str(warning.message)] for warning in caught]
 
 
+def odd_looks_as_errors(target: str) -> object:
+    with warnings.catch_warnings(), emission(target):
+        warnings.simplefilter("error")
+        with kg.scope("odd", color="no such color", category="mine", payload=7):
+            pass
+        with kg.scope("odd", color="red", payload="a text"):
+            pass
+    return {"is_emitting": _native.is_emitting()}
+
+
 def shapes(target: str) -> object:
     import numpy
 
