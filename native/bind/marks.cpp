@@ -37,7 +37,24 @@ bool check_name(const char* function, PyObject* name) {
     return false;
 }
 
-PyObject* mark(PyObject*, PyObject* name) {
+// METH_FASTCALL alone would have CPython refuse keywords, in words that do not say what is expected.
+bool check_arguments(const char* function, const char* expected, const char* example, Py_ssize_t count,
+                     Py_ssize_t nargs, PyObject* kwnames) {
+    if (nargs == count && !kwnames) [[likely]]
+        return true;
+    if (kwnames)
+        refuse_argument(example, "%s() expects %s and no keywords, got %S=", function, expected,
+                        PyTuple_GET_ITEM(kwnames, 0));
+    else
+        refuse_argument(example, "%s() expects %s, got %zd arguments", function, expected, nargs);
+    return false;
+}
+
+PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    if (!check_arguments("mark", "a name", "kg.mark(\"cache miss\"); a scope may have more than a name", 1,
+                         nargs, kwnames))
+        return nullptr;
+    PyObject* name = args[0];
     if (!check_name("mark", name)) return nullptr;
     if (is_active(record::active_emission)) emit_mark(name);
     if (is_active(record::active_sessions))
@@ -45,10 +62,9 @@ PyObject* mark(PyObject*, PyObject* name) {
     Py_RETURN_NONE;
 }
 
-PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-    if (nargs != 2)
-        return refuse_argument("kg.counter(\"queue\", 12)",
-                               "counter() expects a name and a value, got %zd arguments", nargs);
+PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    if (!check_arguments("counter", "a name and a value", "kg.counter(\"queue\", 12)", 2, nargs, kwnames))
+        return nullptr;
     if (!check_name("counter", args[0])) return nullptr;
     const double value = PyFloat_AsDouble(args[1]);
     if (value == -1.0 && PyErr_Occurred()) {
@@ -63,9 +79,10 @@ PyObject* counter(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef functions[] = {
-    {"mark", mark, METH_O,
+    {"mark", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(mark)), METH_FASTCALL | METH_KEYWORDS,
      "mark(name, /)\n--\n\nRecord an instant: something happened now.\n\n>>> kg.mark(\"cache miss\")"},
-    {"counter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(counter)), METH_FASTCALL,
+    {"counter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(counter)),
+     METH_FASTCALL | METH_KEYWORDS,
      "counter(name, value, /)\n--\n\nRecord the value of something that goes up and down.\n\n>>> "
      "kg.counter(\"queue\", 12)"},
     {nullptr, nullptr, 0, nullptr},

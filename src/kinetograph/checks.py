@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _LONGEST_VALUE = 200
+_LEAST_OF_FORMATS = 1_000_000
 
 
 class _Options(Protocol):
@@ -76,8 +77,15 @@ def require_int(name: str, value: object, least: int, most: int, *, hint: str) -
     except TypeError:
         raise _wrong(name, "a whole number", value, hint) from None
     if not least <= number <= most:
-        raise _wrong(name, f"{least} to {most}", value, hint, error=UsageError)
+        raise _wrong(name, _limits(number, least, most), value, hint, error=UsageError)
     return number
+
+
+def _limits(number: int, least: int, most: int) -> str:
+    """A limit that is only what a format can hold says nothing to who is on its other side."""
+    if most < _LEAST_OF_FORMATS:
+        return f"{least} to {most}"
+    return f"at least {least}" if number < least else f"at most {most}"
 
 
 def require_callable(name: str, value: object, *, hint: str) -> None:

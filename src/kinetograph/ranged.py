@@ -55,5 +55,7 @@ def _real(payload: Any) -> float:
         pass
     raise ArgumentError(
         f"payload: expected an int or a float, got {spelled(payload)} ({type(payload).__name__})",
-        hint="texts belong into the message",
+        hint="texts belong into the message"
+        if isinstance(payload, (str, bytes))
+        else "a payload is one number, such as len(payload)",
     )

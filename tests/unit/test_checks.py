@@ -31,6 +31,14 @@ def test_whole_numbers_of_any_type_count_and_others_do_not() -> None:
             checks.require_int("n", wrong, 0, 9, hint="count")
 
 
+def test_a_limit_that_nobody_meant_is_not_in_the_message() -> None:
+    for wrong, limits in ((0, "at least 1"), (1 << 63, "at most 9223372036854775807")):
+        with pytest.raises(KinetographError, match=f"^n: expected {limits}, got"):
+            checks.require_int("n", wrong, 1, (1 << 63) - 1, hint="count")
+    with pytest.raises(KinetographError, match=r"^n: expected 1 to 10000, got 0"):
+        checks.require_int("n", 0, 1, 10_000, hint="count")
+
+
 @pytest.mark.parametrize("value", [3, b"x", "", None, "a\0b", "\ud800", object()])
 def test_what_the_system_cannot_take_is_no_path(value: object) -> None:
     with pytest.raises(KinetographError, match="path: expected a path, got"):

@@ -93,7 +93,7 @@ def test_an_unknown_activity_type_is_refused() -> None:
         (2, (1, 2, 3), "device_and_resource: expected two numbers"),
         (2, ("x", 1), "device: expected a whole number, got 'x'"),
         (3, "c", "correlation_id: expected a whole number"),
-        (3, 1 << 70, "correlation_id: expected -"),
+        (3, 1 << 70, "correlation_id: expected at most 9223372036854775807"),
         (4, 1.5, "start_ns: expected a whole number"),
         (5, None, "end_ns: expected a whole number"),
     ],

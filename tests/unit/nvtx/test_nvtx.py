@@ -59,13 +59,17 @@ def test_colors_have_names_and_numbers(color: Any, number: int) -> None:
     [
         ({"color": "no such"}, UsageError, "color: expected the name of a color, got 'no such'"),
         ({"color": "#12"}, UsageError, "color: expected the name of a color"),
-        ({"color": 1 << 32}, UsageError, "color: expected 0 to 4294967295"),
+        ({"color": 1 << 32}, UsageError, "color: expected at most 4294967295"),
         ({"color": 1.5}, ArgumentError, "color: expected a whole number, got 1.5"),
         ({"domain": 3}, ArgumentError, "domain: expected a string, got 3"),
-        ({"category": -1}, UsageError, "category: expected 0 to"),
+        ({"category": -1}, UsageError, "category: expected at least 0"),
         ({"category": 1.5}, ArgumentError, "category: expected a whole number"),
-        ({"payload": "7"}, ArgumentError, "payload: expected an int or a float, got '7'"),
-        ({"payload": numpy.arange(3)}, ArgumentError, r"payload: expected an int or a float, got array"),
+        ({"payload": "7"}, ArgumentError, r"payload: expected an int .* got '7' \(str\)\nhint: texts"),
+        (
+            {"payload": numpy.arange(3)},
+            ArgumentError,
+            r"payload: expected an int .*array[^\n]*\nhint: a payload is one",
+        ),
         ({"payload": 1 << 64}, UsageError, "payload: expected a number of 64 bits"),
     ],
 )

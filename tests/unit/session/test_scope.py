@@ -91,7 +91,15 @@ def test_counters_that_json_cannot_write_are_null(value: float, tmp_path: Path) 
         (lambda: kg.scope(b"bytes"), "got bytes"),
         (lambda: kg.scope(print), 'as a decorator write @kg.scope("name")'),
         (lambda: kg.mark(None), "mark() expects a name of type str, got NoneType"),
-        (lambda: kg.counter("x"), "counter() expects a name and a value"),
+        (lambda: kg.mark(), "mark() expects a name, got 0 arguments\nhint: kg.mark("),
+        (lambda: kg.mark("x", 1), "mark() expects a name, got 2 arguments"),
+        (lambda: kg.mark("x", args="a"), "mark() expects a name and no keywords, got args="),
+        (lambda: kg.mark(name="x"), "mark() expects a name and no keywords, got name="),
+        (lambda: kg.counter("x"), "counter() expects a name and a value, got 1 arguments"),
+        (
+            lambda: kg.counter("x", value=1),
+            "counter() expects a name and a value and no keywords, got value=",
+        ),
         (lambda: kg.counter("x", "y"), "counter() expects a number as value"),
     ],
 )
