@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from itertools import filterfalse
 from typing import NamedTuple
 
 from kinetograph import _native
@@ -151,7 +150,10 @@ def _not_installed(interface: Interface, silent: set[str]) -> Iterator[str]:
 
 
 def _installed_late(interface: Interface, silent: set[str]) -> Iterator[str]:
-    names = ", ".join(sorted(filterfalse(_has_come, _early.get(interface, frozenset()) - silent)))
+    early = _early.get(interface, frozenset())
+    # Ours may have asked without having annotated: by is_listening(), a domain, a scope that was sent.
+    asked = early | {interface.own} if is_installed(interface) else early
+    names = ", ".join(sorted(name for name in asked - silent if not _is_heard(interface, name)))
     if names:
         yield (
             f"{interface.name} annotations of {names} may be missing: "

@@ -122,6 +122,30 @@ def test_our_own_ranges_are_named_if_the_first_came_before_installing(ours: str)
     ]
 
 
+@pytest.mark.parametrize(
+    ("ours", "question"),
+    [
+        ("nvtx", "kg.nvtx.is_listening()"),
+        ("nvtx", "kg.nvtx.domain('mine')"),
+        ("nvtx", "kg.nvtx.name_thread('mine')"),
+        ("itt", "kg.itt.is_listening()"),
+        ("itt", "kg.itt.string_handle('text')"),
+        ("itt", "kg.itt.pause()"),
+    ],
+)
+def test_our_own_ranges_are_named_if_a_question_came_before_installing(ours: str, question: str) -> None:
+    assert noted_of_ours(ours, f"{question}; kg.{ours}.install()") == [
+        f"{ours.upper()} annotations of kg.{ours} may be missing: loaded before kg.{ours}.install()"
+    ]
+
+
+@pytest.mark.parametrize("ours", ["nvtx", "itt"])
+def test_our_own_ranges_that_are_heard_need_no_note_where_we_are_installed_again(ours: str) -> None:
+    variable = {"nvtx": injection.NVTX, "itt": injection.ITT}[ours].variable
+    again = f"import os; del os.environ['{variable}']; kg.{ours}.install()"
+    assert noted_of_ours(ours, f"kg.{ours}.install(); kg.{ours}.mark('first'); {again}") == []
+
+
 @pytest.mark.parametrize("ours", ["nvtx", "itt"])
 def test_our_own_ranges_are_named_if_the_variable_was_gone_before_the_first(ours: str) -> None:
     variable = {"nvtx": injection.NVTX, "itt": injection.ITT}[ours].variable
