@@ -8,6 +8,8 @@ namespace nb = nanobind;
 
 namespace kinetograph::bind {
 
+using record::Recorder;
+
 namespace {
 
 // Names are a courtesy: whatever goes wrong while asking for one is not the program's business.
@@ -29,8 +31,18 @@ void ask_quietly(Ask&& ask) {
 
 void record_name(nb::handle text, auto&& record) {
     Py_ssize_t bytes = 0;
+    if (!text.is_valid()) return;
     if (const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &bytes))
         record(std::string_view(utf8, size_t(bytes)));
+}
+
+// The Thread object of this thread; none where Python did not start it, whatever it was asked since.
+nb::object thread_of_python() {
+    nb::object threading = nb::module_::import_("threading");
+    // current_thread() would invent one.
+    nb::object thread = threading.attr("_active").attr("get")(PyThread_get_thread_ident());
+    const bool is_invented = thread.type().is(threading.attr("_DummyThread"));
+    return thread.is_none() || is_invented ? nb::object() : thread;
 }
 
 }  // namespace
@@ -40,14 +52,17 @@ uintptr_t context_of_this_thread() {
     return state ? reinterpret_cast<uintptr_t>(state->context) : 0;
 }
 
-void name_new_thread() {
+void ask_for_name() {
+    record::ThreadBuffer* buffer =
+        record::current_thread ? record::current_thread : record::register_thread();
+    if (!buffer) return;
+    buffer->was_asked_for_name = true;  // first, for what is asked may be Python, and record
     ask_quietly([] {
-        // current_thread() would invent a Thread object for a thread Python did not start.
-        nb::object known = nb::module_::import_("threading").attr("_active");
-        nb::object thread = known.attr("get")(PyThread_get_thread_ident());
-        if (thread.is_none()) return;
-        record_name(thread.attr("name"),
-                    [](std::string_view name) { record::Recorder::instance().suggest_thread_name(name); });
+        nb::object thread = thread_of_python();
+        if (!thread.is_valid()) return;
+        // Not the way of the type: what it does would lie in the trace as calls of the program.
+        nb::object name = nb::steal(PyObject_GenericGetAttr(thread.ptr(), nb::str("_name").ptr()));
+        record_name(name, [](std::string_view text) { Recorder::instance().suggest_thread_name(text); });
     });
 }
 
@@ -64,7 +79,7 @@ void name_lane(uint16_t lane) {
         nb::object task = asyncio.attr("current_task")();
         if (task.is_none()) return;
         record_name(task.attr("get_name")(),
-                    [&](std::string_view name) { record::Recorder::instance().set_lane_name(lane, name); });
+                    [&](std::string_view name) { Recorder::instance().set_lane_name(lane, name); });
     });
 }
 

@@ -9,14 +9,20 @@
 
 namespace kinetograph::bind {
 
-// Names a thread the recorder has not met before, as Python's threading calls it.
-void name_new_thread();
+// Names this thread as Python's threading calls it, if that knows it.
+void ask_for_name();
+
+// Once. Not only of a thread that the recorder has not met before: what its libraries annotate comes without
+// us.
+inline void ask_once_for_name() {
+    if (record::current_thread == nullptr || !record::current_thread->was_asked_for_name) [[unlikely]]
+        ask_for_name();
+}
 
 // The buffer of this thread if a session records it, else nullptr. Good until Python code runs: that may
 // fork, and in the child there is no such buffer.
 inline record::ThreadBuffer* recording_python_thread() {
-    if (record::current_thread == nullptr) [[unlikely]]
-        name_new_thread();
+    ask_once_for_name();
     return record::recording_thread();
 }
 

@@ -40,10 +40,9 @@ void start_session(nb::list kept, bool all_threads, bool starts_paused, uint64_t
     options.limits = {memory_limit_bytes, drop_at_limit ? record::AtLimit::drop : record::AtLimit::spill,
                       std::move(spill_directory)};
     options.session_directory = std::move(session_directory);
-    const bool is_new_thread = record::current_thread == nullptr;
     kept.append(
         with_os_errors(options.session_directory, [&] { return Recorder::instance().start(options); }));
-    if (is_new_thread) name_new_thread();
+    ask_once_for_name();
 }
 
 // Into `kept`, as above. What may be given by keyword only says what of the recording this session wants: see
@@ -94,9 +93,8 @@ void discard_session(uint64_t id) {
 }
 
 bool join_session(uint64_t id) {
-    const bool is_new_thread = record::current_thread == nullptr;
     const bool joined = Recorder::instance().join(id);
-    if (is_new_thread) name_new_thread();
+    ask_once_for_name();
     return joined;
 }
 

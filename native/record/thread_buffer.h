@@ -92,6 +92,8 @@ struct ThreadBuffer {
     ExtentRef extent;
     uint32_t seen_control = 0;
     std::atomic<uint32_t> control{0};  // written under the recorder's lock, read by the owner without it
+    bool was_asked_for_name =
+        false;  // by those who know it, for the buffer may be there before they are asked
     Lane* lane = nullptr;
     Lane calls;
     // Which configuration of the call collector the calls follow; 0: they have to be found anew.

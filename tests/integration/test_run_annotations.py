@@ -144,3 +144,12 @@ def test_a_program_that_takes_us_out_of_the_environment_is_told_so(
 @needs_both
 def test_without_us_the_program_does_the_same(program_in_c: Path) -> None:
     assert python(PROGRAM, program_in_c).stdout == b"7\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--no-calls",)])
+def test_a_thread_that_annotates_first_has_its_name(options: tuple[str, ...], tmp_path: Path) -> None:
+    done = recorded(tmp_path / "trace.json", PROGRAMS / "native_first.py", options=options)
+    assert done.returncode == 0, done.stderr
+    tracks = {event.name: event.track.name for event in kg.load(tmp_path / "trace.json").events}
+    assert tracks["by ITT"] == tracks["scope"]
+    assert tracks["scope"].endswith("(named)")
