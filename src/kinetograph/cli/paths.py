@@ -25,5 +25,5 @@ class _Path(click.Path):
 FILE = _Path(dir_okay=False, path_type=Path)
 FILE_NAME = _Path(dir_okay=False)
 FOLDER_NAME = _Path(file_okay=False)
-# With {pid} and its like, which are still to be filled in: what such a name is, is not asked before.
+# With {pid} and its like, no file has this name yet: nothing is asked of one before they are filled in.
 NAME_TO_FILL_IN = _Path(readable=False)

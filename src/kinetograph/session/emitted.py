@@ -22,6 +22,7 @@ _NO_COLOR, _NO_CATEGORY = -1, 0
 _FIRST_CATEGORY = 101
 
 _domain: Domain | None = None
+# Names may be made as the program runs: so many warnings say what is wrong, and what is told stays in memory.
 _MOST_TOLD = 100
 _told: set[tuple[str, str]] = set()
 
