@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ __all__ = [
     "modules_of",
     "operators_of",
     "ours",
+    "relative",
     "residual_epoch",
     "theirs",
     "transformer_step",
@@ -86,12 +88,13 @@ def transformer_step() -> Callable[[], None]:
 STEPS = {"convolution": convolution_step, "transformer": transformer_step}
 
 
-def ours(step: Callable[[], object], path: Path, **options: Any) -> kg.Trace:
+def ours(step: Callable[[], object], path: Path, **options: Any) -> Any:
     with kg.profile(**options) as profile:
         step()
         step()
     profile.export_chrome_trace(str(path))
-    return profile.trace
+    _end_of_loaders()
+    return profile
 
 
 def theirs(step: Callable[[], object], path: Path, **options: Any) -> Any:
@@ -99,7 +102,20 @@ def theirs(step: Callable[[], object], path: Path, **options: Any) -> Any:
         step()
         step()
     profile.export_chrome_trace(str(path))
+    _end_of_loaders()
     return profile
+
+
+def _end_of_loaders() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "QueueFeederThread":  # of queues that are closed
+            thread.join()
+
+
+def relative(seen: list[Seen]) -> list[Seen]:
+    """Sequence numbers go on from one session to the next."""
+    first = min((op.sequence for op in seen if op.sequence is not None), default=0)
+    return [op._replace(sequence=None if op.sequence is None else op.sequence - first) for op in seen]
 
 
 def residual_epoch() -> Callable[[], None]:

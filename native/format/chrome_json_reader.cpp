@@ -116,7 +116,7 @@ private:
 
     void take_base_time(const std::string& value) {
         const std::optional<int64_t> base = to_int64(value);
-        if (!base || *base > largest_time_ns || *base < -largest_time_ns) {
+        if (!base || *base > latest_ns || *base < -latest_ns) {
             cursor_.fail_at(cursor_.at(), "expected baseTimeNanoseconds to be an integer within 64 bits");
         }
         filler_.set_base_time(*base);

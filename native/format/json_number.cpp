@@ -59,7 +59,7 @@ Decimal to_decimal(std::string_view token) {
 // digits * 10^power, rounded half up; nothing when too large.
 std::optional<int64_t> scaled(uint64_t digits, int64_t power) {
     for (; power > 0 && digits != 0; --power) {
-        if (digits > static_cast<uint64_t>(largest_time_ns) / 10) return std::nullopt;
+        if (digits > static_cast<uint64_t>(latest_ns) / 10) return std::nullopt;
         digits *= 10;
     }
     uint64_t last = 0;
@@ -68,7 +68,7 @@ std::optional<int64_t> scaled(uint64_t digits, int64_t power) {
         digits /= 10;
     }
     if (last >= 5) ++digits;
-    if (digits > static_cast<uint64_t>(largest_time_ns)) return std::nullopt;
+    if (digits > static_cast<uint64_t>(latest_ns)) return std::nullopt;
     return static_cast<int64_t>(digits);
 }
 
@@ -93,7 +93,7 @@ std::optional<double> to_double(std::string_view token) {
 std::optional<int64_t> to_nanoseconds(std::string_view token) {
     const Decimal number = to_decimal(token);
     const int64_t power = number.power + decimals_of_microsecond;
-    const std::optional<int64_t> value = power == 0 && number.digits <= static_cast<uint64_t>(largest_time_ns)
+    const std::optional<int64_t> value = power == 0 && number.digits <= static_cast<uint64_t>(latest_ns)
                                              ? static_cast<int64_t>(number.digits)
                                              : scaled(number.digits, power);
     if (!value) return std::nullopt;

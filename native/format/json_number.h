@@ -9,12 +9,12 @@
 
 namespace kinetograph::format {
 
-inline constexpr int64_t largest_time_ns = base::latest_ns;
+using base::latest_ns;
 
 // Nothing when the token has a fraction or an exponent, or is too large.
 std::optional<int64_t> to_int64(std::string_view token);
 
-// From microseconds with any decimals and exponent, to the nearest one. Nothing beyond largest_time_ns.
+// From microseconds with any decimals and exponent, to the nearest one. Nothing beyond latest_ns.
 std::optional<int64_t> to_nanoseconds(std::string_view token);
 
 // Nothing for what is no number, or larger than a double can be.

@@ -182,7 +182,7 @@ void Reader::read_packet(std::string_view bytes, size_t offset) {
     const int64_t time_ns = sequence.time_of(packet.timestamp, packet.clock, clocks_);
     const auto shifted =
         static_cast<int64_t>(static_cast<uint64_t>(time_ns) + static_cast<uint64_t>(shift_ns_));
-    if (shifted > largest_time_ns || shifted < -largest_time_ns) {
+    if (shifted > latest_ns || shifted < -latest_ns) {
         throw ParseError(offset, "a time that is out of range");
     }
     if (++events_ > most_events) throw ParseError(offset, "more than 2^31 events");
@@ -401,7 +401,7 @@ void Reader::read_about(const TrackEvent& event, size_t offset) {
         const std::string& json = annotation.json;
         const int64_t number = to_int64(json).value_or(0);
         const auto time = [&](int64_t& place) {
-            if (number > largest_time_ns || number < -largest_time_ns) {
+            if (number > latest_ns || number < -latest_ns) {
                 throw ParseError(offset, "a time that is out of range");
             }
             place = number;

@@ -143,10 +143,10 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     (owns_external_id(category, uint8_t(kind)) ? owners_ : references_).push_back({*event.external_id, row});
 }
 
-// A duration that keeps the end, like every time of a trace, within largest_time_ns.
+// A duration that keeps the end, like every time of a trace, within latest_ns.
 int64_t TraceFiller::in_range(int64_t start_ns, int64_t duration_ns) {
     if (duration_ns < 0) skip(negative_duration);
-    const int64_t longest_ns = largest_time_ns - start_ns;
+    const int64_t longest_ns = latest_ns - start_ns;
     if (duration_ns > longest_ns) skip("that end out of range (cut there)");
     return std::clamp<int64_t>(duration_ns, 0, longest_ns);
 }
@@ -205,8 +205,7 @@ void TraceFiller::add_flow(const ParsedEvent& event) {
 
 bool TraceFiller::take_window(const ParsedEvent& event) {
     if (event.pid != spans_pid || event.category.inside != "Trace" || !event.start_ns) return false;
-    const int64_t start = *event.start_ns,
-                  end = std::min(start + event.duration_ns.value_or(0), largest_time_ns);
+    const int64_t start = *event.start_ns, end = std::min(start + event.duration_ns.value_or(0), latest_ns);
     trace_.window_start_ns = has_window_start_ ? std::min(trace_.window_start_ns, start) : start;
     trace_.window_end_ns = std::max(trace_.window_end_ns, end);
     has_window_start_ = true;
@@ -328,7 +327,7 @@ bool TraceFiller::shift_to_base() {
     const int64_t base = trace_.base_time_ns;
     if (base == 0) return true;
     const auto shifted = [base](int64_t time_ns) {
-        return std::clamp(time_ns + base, -largest_time_ns, largest_time_ns);
+        return std::clamp(time_ns + base, -latest_ns, latest_ns);
     };
     if (trace_.window_end_ns != 0 || has_window_start_) {
         trace_.window_start_ns = shifted(trace_.window_start_ns);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/clock.h"
+
 namespace kinetograph::intra_kernel {
 
 struct ClockPair {
@@ -64,8 +66,8 @@ public:
 
 private:
     static constexpr uint64_t tolerance_ns = 1'000;
-    // Whatever garbage says: sums and differences of two times are still times.
-    static constexpr uint64_t latest_ns = uint64_t(1) << 61;
+    // Whatever garbage says.
+    static constexpr uint64_t latest_ns = uint64_t(base::latest_ns);
 
     ClockPair anchor_;
     double rate_;

@@ -6,24 +6,18 @@
 #include "check.h"
 #include "format/json_check.h"
 #include "found.h"
-#include "kinetograph/record_abi.h"
 #include "record/recorder.h"
+#include "record_table.h"
 #include "trace/builder.h"
 
 using namespace kinetograph;
 using record::Recorder;
 using test::count;
 using test::has_note;
+using test::table;
+using test::text;
 
 namespace {
-
-const kinetograph_record_table& table() {
-    return *kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
-}
-
-uint32_t text(std::string_view spelled) {
-    return table().intern_text(spelled.data(), spelled.size());
-}
 
 uint64_t begin(std::string_view name) {
     return table().begin_operator(text(name), 0, 0, 0);

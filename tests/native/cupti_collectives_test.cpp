@@ -3,7 +3,7 @@
 
 #include "check.h"
 #include "cuda_session.h"
-#include "kinetograph/record_abi.h"
+#include "record_table.h"
 
 using namespace kinetograph;
 using namespace kinetograph::test;
@@ -60,14 +60,12 @@ TEST(the_kernel_in_the_trace_has_it_and_others_do_not) {
 }
 
 TEST(in_an_operator_that_knows_more_the_kernel_says_that) {
-    const kinetograph_record_table& table = *kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
-    const auto text = [&](std::string_view it) { return table.intern_text(it.data(), it.size()); };
     CudaSession session;
-    const uint64_t begun = table.begin_operator(text("record_param_comms"), 0, 0, 0);
+    const uint64_t begun = table().begin_operator(text("record_param_comms"), 0, 0, 0);
     cuda().launch("ncclDevKernel_Generic");
     kinetograph_operator told{};
     told.members = text("\"Collective name\":\"alltoall\",\"Group size\":4");
-    table.end_operator_with(begun, &told, 0);
+    table().end_operator_with(begun, &told, 0);
     const Trace trace = session.stop();
     const std::vector<size_t> kernels = rows_of(trace, Category::kernel);
     CHECK(row_args(trace, kernels.at(0)).ends_with(",\"Collective name\":\"alltoall\",\"Group size\":4"));

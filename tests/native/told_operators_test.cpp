@@ -14,9 +14,9 @@
 #include "check.h"
 #include "format/json_check.h"
 #include "found.h"
-#include "kinetograph/record_abi.h"
 #include "record/recorder.h"
 #include "record/session_file.h"
+#include "record_table.h"
 #include "session_files.h"
 #include "trace/builder.h"
 
@@ -24,16 +24,10 @@ using namespace kinetograph;
 using record::Recorder;
 using test::count;
 using test::row_of;
+using test::table;
+using test::text;
 
 namespace {
-
-const kinetograph_record_table& table() {
-    return *kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
-}
-
-uint32_t text(std::string_view spelled) {
-    return table().intern_text(spelled.data(), spelled.size());
-}
 
 kinetograph_operator called_with(std::string_view inputs) {
     kinetograph_operator told{};

@@ -16,6 +16,8 @@ import kinetograph as kg
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
+IN_THREADS = ("sin", "cos", "exp")
+
 
 def test_forward_and_backward_are_linked_as_by_torch(tmp_path: Path) -> None:
     step = convolution_step()
@@ -25,41 +27,29 @@ def test_forward_and_backward_are_linked_as_by_torch(tmp_path: Path) -> None:
     assert arrows(tmp_path / "ours.json")["aten::addmm", "AddmmBackward0"]
 
 
-def test_arrows_are_those_of_each_thread_also_in_a_file_that_is_written_again(tmp_path: Path) -> None:
-    weight = torch.ones(3, requires_grad=True)
-    functions = {"sin": torch.sin, "cos": torch.cos, "exp": torch.exp}
-
-    def step() -> None:
-        made: dict[str, torch.Tensor] = {}
-        for name, function in functions.items():
-            call = partial(lambda name, function: made.update({name: function(weight)}), name, function)
-            thread = threading.Thread(target=call)
-            thread.start()
-            thread.join()
-        torch.stack(list(made.values())).sum().backward()
-
-    first, again = tmp_path / "first.json", tmp_path / "again.json"
-    with kg.profile():
-        step()
-    with kg.profile() as profile:
-        step()
-    profile.export_chrome_trace(str(first))
-    kg.load(first).save(again)
-    for path in (first, again):
-        drawn = arrows(path)
-        for name in functions:
-            assert drawn[f"aten::{name}", f"{name.title()}Backward0"] == 1, drawn
-
-
 def three_threads_step() -> None:
     weight = torch.ones(3, requires_grad=True)
     made: dict[str, torch.Tensor] = {}
-    for name in ("sin", "cos", "exp"):
+    for name in IN_THREADS:
         call = partial(lambda name: made.update({name: getattr(torch, name)(weight)}), name)
         thread = threading.Thread(target=call)
         thread.start()
         thread.join()
     torch.stack(list(made.values())).sum().backward()
+
+
+def test_arrows_are_those_of_each_thread_also_in_a_file_that_is_written_again(tmp_path: Path) -> None:
+    first, again = tmp_path / "first.json", tmp_path / "again.json"
+    with kg.profile():
+        three_threads_step()
+    with kg.profile() as profile:
+        three_threads_step()
+    profile.export_chrome_trace(str(first))
+    kg.load(first).save(again)
+    for path in (first, again):
+        drawn = arrows(path)
+        for name in IN_THREADS:
+            assert drawn[f"aten::{name}", f"{name.title()}Backward0"] == 1, drawn
 
 
 def flows(events: Any) -> Counter[tuple[str, str]]:
@@ -78,7 +68,7 @@ def test_events_tell_of_their_arrows_as_torchs_do(program: str, suffix: str, tmp
     step = STEPS[program]() if program in STEPS else three_threads_step
     all_threads = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
     expected = flows(theirs(step, tmp_path / "theirs.json", experimental_config=all_threads).events())
-    trace = ours(step, tmp_path / "ours.json")
+    trace = ours(step, tmp_path / "ours.json").trace
     saved = tmp_path / f"again.{suffix}"
     trace.save(saved)
     assert flows(trace.events) == flows(kg.load(saved).events) == expected
@@ -116,7 +106,7 @@ def test_concrete_inputs_are_torchs_values(tmp_path: Path) -> None:
         (event.name(), repr(event.concrete_inputs()))
         for event in profile.profiler.kineto_results.events()
     ]
-    trace = ours(call_with_all_sorts_of_inputs, tmp_path / "ours.json", record_shapes=True)
+    trace = ours(call_with_all_sorts_of_inputs, tmp_path / "ours.json", record_shapes=True).trace
     trace.save(tmp_path / "ours.pftrace")
     loaded = [kg.load(tmp_path / name) for name in ("ours.json", "ours.pftrace", "theirs.json")]
     for told in (trace, *loaded):
@@ -149,7 +139,7 @@ OTHERWISE = {
 def test_events_tell_what_torchs_tell(program: str, tmp_path: Path) -> None:
     step = STEPS[program]()
     options = {"record_shapes": True, "with_flops": True}
-    trace = ours(step, tmp_path / "ours.json", **options)
+    trace = ours(step, tmp_path / "ours.json", **options).trace
     profile = theirs(step, tmp_path / "theirs.json", **options)
     their_events = [
         event

@@ -8,7 +8,6 @@ import os
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,9 @@ from tests.torch_programs import (
     is_counted_by_us,
     modules_of,
     operators_of,
+    ours,
     residual_epoch,
+    theirs,
     transformer_step,
 )
 
@@ -30,30 +31,6 @@ torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here"
 PROGRAMS = {"convolution": convolution_step, "transformer": transformer_step, "residual": residual_epoch}
 KINDS = ("cpu_op", "user_annotation")
 EVERYTHING = {"record_shapes": True, "with_flops": True, "with_stack": True, "with_modules": True}
-
-
-def ours(work: Callable[[], object], path: Path, **options: Any) -> Any:
-    with kg.profile(**options) as profile:
-        work()
-        work()
-    profile.export_chrome_trace(str(path))
-    _end_of_loaders()
-    return profile
-
-
-def theirs(work: Callable[[], object], path: Path, **options: Any) -> Any:
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **options) as profile:
-        work()
-        work()
-    profile.export_chrome_trace(str(path))
-    _end_of_loaders()
-    return profile
-
-
-def _end_of_loaders() -> None:
-    for thread in threading.enumerate():
-        if thread.name == "QueueFeederThread":  # of queues that are closed
-            thread.join()
 
 
 def nested(trace: kg.Trace) -> list[list[tuple[str, list[str], Any, Any]]]:

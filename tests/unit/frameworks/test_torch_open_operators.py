@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.torch_programs import Seen, operators_of
+from tests.torch_programs import Seen, operators_of, relative
 
 import kinetograph as kg
 
@@ -46,11 +46,7 @@ def told(profile: Any, path: Path) -> list[Seen]:
     """Of each operator, with sequence numbers from 0 on."""
     profile.export_chrome_trace(str(path))
     (seen,) = operators_of(path)
-    first = min(operator.sequence for operator in seen if operator.sequence is not None)
-    return [
-        operator._replace(sequence=None if operator.sequence is None else operator.sequence - first)
-        for operator in seen
-    ]
+    return relative(seen)
 
 
 @pytest.mark.parametrize("with_shapes", [False, True])

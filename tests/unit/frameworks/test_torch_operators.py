@@ -17,19 +17,21 @@ from unittest.mock import ANY
 
 import pytest
 from tests.integration.programs.resident import resident_bytes
-from tests.torch_programs import STEPS, Seen, convolution_step, is_counted_by_us, operators_of, ours, theirs
+from tests.torch_programs import (
+    STEPS,
+    convolution_step,
+    is_counted_by_us,
+    operators_of,
+    ours,
+    relative,
+    theirs,
+)
 
 import kinetograph as kg
 import kinetograph.frameworks.torch.operators
 from kinetograph import injection
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
-
-
-def relative(seen: list[Seen]) -> list[Seen]:
-    """Sequence numbers go on from one session to the next."""
-    first = min((op.sequence for op in seen if op.sequence is not None), default=0)
-    return [op._replace(sequence=None if op.sequence is None else op.sequence - first) for op in seen]
 
 
 def names(trace: kg.Trace) -> list[str]:
@@ -45,7 +47,7 @@ def kinds_of_notes(trace: kg.Trace) -> set[str]:
 def test_operators_equal_those_of_torchs_profiler(program: str, with_shapes: bool, tmp_path: Path) -> None:
     """In name, category, order, nesting, sequence number, shapes, types, strides, concrete inputs."""
     step = STEPS[program]()
-    trace = ours(step, tmp_path / "ours.json", record_shapes=with_shapes)
+    trace = ours(step, tmp_path / "ours.json", record_shapes=with_shapes).trace
     theirs(step, tmp_path / "theirs.json", record_shapes=with_shapes)
     our_threads, their_threads = (operators_of(tmp_path / name) for name in ("ours.json", "theirs.json"))
     assert len(our_threads) == len(their_threads) == 1
@@ -62,7 +64,7 @@ def vmap_step() -> Callable[[], object]:
 @pytest.mark.parametrize("program", [*STEPS, "vmap"])
 def test_flops_are_torchs(program: str, tmp_path: Path) -> None:
     step = (STEPS | {"vmap": vmap_step})[program]()
-    trace = ours(step, tmp_path / "ours.json", with_flops=True)
+    trace = ours(step, tmp_path / "ours.json", with_flops=True).trace
     profile = theirs(step, tmp_path / "theirs.json", with_flops=True)
     counted = [event for event in trace.events if event.flops and not is_counted_by_us(event.name)]
     theirs_counted = [event for event in profile.profiler.kineto_results.events() if event.flops()]
