@@ -141,7 +141,8 @@ typedef struct kinetograph_record_table {
      * nothing yet. */
     void (*name_thread_by_id)(int32_t tid, const char* text, size_t bytes);
     /* What is known of an operator that has just begun, for sessions that end before it: of each before those
-     * that begin after it. Not 0: it is kept, so that end_told_operator ends this one; 0: there was no room. */
+     * that begin after it. Not 0: it is kept, so that end_told_operator ends this one; 0: there was no room.
+     */
     int (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
     void (*end_told_operator)(uint64_t begun, uint64_t flops, uint64_t end_ticks);
 } kinetograph_record_table;
