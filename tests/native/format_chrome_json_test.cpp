@@ -216,10 +216,10 @@ TEST(an_overload_stands_behind_the_name_in_the_file_only) {
     check_same_bytes_again(trace);
     const trace::Trace again = read(text);
     CHECK(name_of(again, 0) == "aten::add" && name_of(again, 1) == "aten::sum" && name_of(again, 2) == "a.b");
-    const trace::Trace others = read(
-        R"([{"ph":"X","name":"aten::add.Tensor","ts":1,"dur":2},)"
-        R"({"ph":"X","name":"aten::add","ts":4,"dur":2,"args":{"Overload name":"Tensor"}},)"
-        R"({"ph":"X","name":"a.b\\n","ts":7,"dur":2,"args":{"Overload name":"b\\n"}}])");
+    const trace::Trace others =
+        read(R"([{"ph":"X","name":"aten::add.Tensor","ts":1,"dur":2},)"
+             R"({"ph":"X","name":"aten::add","ts":4,"dur":2,"args":{"Overload name":"Tensor"}},)"
+             R"({"ph":"X","name":"a.b\\n","ts":7,"dur":2,"args":{"Overload name":"b\\n"}}])");
     CHECK(name_of(others, 0) == "aten::add.Tensor" && name_of(others, 1) == "aten::add");
     CHECK(name_of(others, 2) == "a.b\\n");
 }

@@ -91,10 +91,8 @@ def test_the_table_has_pytorchs_headings_and_units(run: tuple[Any, Trace]) -> No
 
 @pytest.mark.parametrize("width", [0, 1, 2])
 def test_names_in_a_narrow_column_are_cut_as_pytorch_cuts_them(run: tuple[Any, Trace], width: int) -> None:
-    theirs, ours = (
-        [line.strip().split("  ")[0] for line in each.key_averages().table(max_name_column_width=width).splitlines()]
-        for each in run
-    )
+    tables = (each.key_averages().table(max_name_column_width=width).splitlines() for each in run)
+    theirs, ours = ([line.strip().split("  ")[0] for line in table] for table in tables)
     assert ours[:-1] == theirs[:-1]
     assert "..." in ours[3]
 

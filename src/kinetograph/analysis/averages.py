@@ -213,7 +213,8 @@ class Averages(Sequence[Average]):
     ) -> str:
         """The table that PyTorch's profiler prints: same columns, units and footer, as text.
 
-        `row_limit=-1` prints all rows, and a width of 0 leaves shapes or source lines out. There are columns for devices, memory and FLOPs if any were recorded.
+        `row_limit=-1` prints all rows, and a width of 0 leaves shapes or source lines out. There are columns
+        for devices, memory and FLOPs if any were recorded.
         """
         from kinetograph.analysis.torch_table import TorchTable, Widths
 

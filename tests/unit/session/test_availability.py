@@ -74,7 +74,7 @@ def test_experimental_options_are_refused_when_they_would_give_nothing() -> None
     with pytest.raises(NotAvailable, match="performance_events"):
         require_available(ProfilerConfig(experimental_config=counters), CPU)
     fitted = ExperimentalConfig(adjust_profiler_step=True)
-    with pytest.raises(NotAvailable, match="ProfilerStep spans stay as they were, .*not fitted"):
+    with pytest.raises(NotAvailable, match=r"ProfilerStep spans stay as they were, .*not fitted"):
         require_available(ProfilerConfig(experimental_config=fitted), CPU)
     harmless = ExperimentalConfig(verbose=True, profile_all_threads=True, capture_overload_names=True)
     require_available(ProfilerConfig(experimental_config=harmless), CPU)

@@ -172,9 +172,12 @@ def test_a_session_whose_start_was_interrupted_records_nothing(monkeypatch: pyte
     assert nothing_is_on()
 
 
+CALLED_AT_START = [(Cycle, "__init__"), (Cycle, "prepare"), (Session, "start"), (Session, "_begin")]
+
+
 @pytest.mark.parametrize(
     "place",
-    [(Cycle, "__init__", True), (Cycle, "prepare", True), (Session, "start", True), (Session, "_begin", True)],
+    [(owner, name, True) for owner, name in CALLED_AT_START],
     ids=lambda place: f"{place[0].__name__}.{place[1]}",
 )
 def test_a_profile_whose_start_was_interrupted_leaves_nothing_on(

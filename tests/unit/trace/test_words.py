@@ -56,6 +56,6 @@ def test_a_word_equals_torchs_member_of_its_name_and_no_other() -> None:
 def test_a_class_that_names_no_module_is_not_torchs() -> None:
     unplaced = type("ActivityType", (), {"__module__": None, "name": "CPU"})()
     assert torch_member_name(kg.ActivityType, unplaced) is None
-    assert kg.ActivityType.CPU != unplaced
+    assert unplaced != kg.ActivityType.CPU
     with pytest.raises(kg.ArgumentError, match="expected a member of ActivityType"):
         member_of(kg.ActivityType, unplaced, what="activities")

@@ -24,8 +24,8 @@ __all__ = ["built_library", "cached_observers", "found_compiler", "is_built"]
 
 _SOURCES = Path(__file__).parent / "observer"
 _HEADERS = Path(_native.__file__).parent / "include"
-# Where fields are gathered into vectors, what is stored of one alone has to reach the cache before it is loaded:
-# 10 ns of an operator.
+# Where fields are gathered into vectors, what is stored of one alone has to reach the cache before it is
+# loaded: 10 ns of an operator.
 _FLAGS = (
     *("-O2", "-fno-tree-slp-vectorize", "-std=c++20"),
     *("-fPIC", "-fno-plt", "-shared", "-fvisibility=hidden", "-w"),

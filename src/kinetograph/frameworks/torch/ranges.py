@@ -141,7 +141,8 @@ class HeardRange:
         self, observer: Any, kind: Any, name: str, inputs: Sequence[Any], keywords: dict[str, Any]
     ) -> None:
         self._observer = observer
-        self._bare = lambda: kind(name)
+        self._kind = kind
+        self._name = name
         self._range = kind(name, inputs, keywords)
 
     def __enter__(self) -> None:
@@ -163,7 +164,7 @@ class HeardRange:
         try:
             self._range.__enter__()
         except Exception:  # of inputs that torch has no type for: to the program that is no error
-            self._range = self._bare()
+            self._range = self._kind(self._name)
             self._range.__enter__()
 
     def _end(self) -> None:
