@@ -51,11 +51,16 @@ def enable_profiler(
     `post_process` is called once with the Trace and may enrich it; if it raises, that is a note in the trace
     and a warning.
     """
-    session = Session.start(
-        ProfilerConfig() if config is None else config, activities, scopes, all_threads, post_process
-    )
-    with _lock:
-        _running.append(session)
+    chosen = ProfilerConfig() if config is None else config
+    started: list[Session] = []
+    try:
+        Session.start(chosen, activities, scopes, all_threads, post_process, kept=started)
+        with _lock:
+            _running.extend(started)
+    except BaseException:  # an interrupt, behind which nobody would know of it
+        for session in started:
+            session.discard()
+        raise
 
 
 def disable_profiler() -> ProfilerResult:

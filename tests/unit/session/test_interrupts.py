@@ -166,8 +166,11 @@ def test_a_signal_handler_may_stop_in_the_midst_of_a_step(
     assert not KinetoStepTracker._steps
 
 
-def test_a_session_whose_start_was_interrupted_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with interrupted(monkeypatch, _native, "start_session", True):
+@pytest.mark.parametrize("place", [(_native, "start_session"), (Session, "start")], ids=["native", "session"])
+def test_a_session_whose_start_was_interrupted_records_nothing(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str]
+) -> None:
+    with interrupted(monkeypatch, *place, True):
         kg.enable_profiler(kg.ProfilerConfig(with_stack=True, report_input_shapes=True))
     assert nothing_is_on()
 
