@@ -76,7 +76,7 @@ def test_times_have_the_unit_that_is_asked_for() -> None:
     [
         ("header", 3, "a string"),
         ("max_name_column_width", "55", "a whole number"),
-        ("max_shapes_column_width", -1, "0 to"),
+        ("max_shapes_column_width", -1, "at least 0"),
         ("max_src_column_width", 7.5, "a whole number"),
         ("top_level_events_only", "no", "True or False"),
     ],

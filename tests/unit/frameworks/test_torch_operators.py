@@ -153,7 +153,7 @@ def test_in_files_overloads_stand_behind_the_names_as_in_torchs(tmp_path: Path) 
         (torch.ones(2, 3) + torch.ones(2, 3)).sum().mul_(2.0)
 
     torchs = torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
-    trace = ours(step, tmp_path / "ours.json", experimental_config=torchs)
+    trace = ours(step, tmp_path / "ours.json", experimental_config=torchs).trace
     theirs(step, tmp_path / "theirs.json", experimental_config=torchs)
     seen, expected = (operators_of(tmp_path / name)[0] for name in ("ours.json", "theirs.json"))
     overloads = [op.args.pop("Overload name", None) for op in seen]
