@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import threading
 import weakref
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.programs.resident import resident_bytes
 from tests.torch_programs import (
     convolution_step,
     is_counted_by_us,
@@ -265,8 +265,3 @@ def test_memory_stays_where_it_is_over_a_thousand_steps() -> None:
             step()
         grown = resident_bytes() - resident - (_native.memory_bytes() - recorded)
     assert grown < 32 << 20
-
-
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
