@@ -4,12 +4,16 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/json_members.h"
 #include "inject/names.h"
 #include "inject/narrow_float.h"
+#include "inject/nvtx_blob.h"
 #include "inject/nvtx_domains.h"
+#include "inject/nvtx_layout.h"
 #include "inject/nvtx_schemas.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
@@ -23,22 +27,9 @@ constexpr size_t most_elements = 1024;   // of an array; what follows is left ou
 constexpr size_t most_values = 1 << 14;  // of all: arrays within arrays may have no end either
 constexpr std::string_view nothing = "null";
 constexpr const char* cut = "arrays in payloads of NVTX are here with their first 1,024 elements only";
-
-// Bytes that are there.
-struct Blob {
-    const char* data;
-    size_t size;
-
-    Blob at(size_t offset) const {
-        return offset <= size ? Blob{data + offset, size - offset} : Blob{nullptr, 0};
-    }
-    template <class T>
-    bool read(T& value) const {
-        if (size < sizeof value) return false;
-        std::memcpy(&value, data, sizeof value);
-        return true;
-    }
-};
+constexpr const char* by_offset =
+    "entries of payloads of NVTX are null: they tell by an offset where their data is, and not how long that "
+    "is";
 
 template <class T>
 bool append_number(std::string& out, Blob blob) {
@@ -74,25 +65,37 @@ bool append_character(std::string& out, char32_t c) {
 
 class Decoder {
 public:
-    Decoder(const Domain& domain) : domain_(domain) {}
+    Decoder(const Domain& domain, std::span<const nvtxPayloadData_t> event)
+        : domain_(domain), layout_(domain, event) {}
 
     std::string json(const nvtxPayloadData_t& payload) {
         if (!payload.payload) return std::string(nothing);
-        const Schema* schema = schema_of(domain_, payload.schemaId);
-        const bool is_known = payload.size != SIZE_MAX;
-        const size_t promised = schema ? schema->size : size_of_type(domain_, payload.schemaId);
-        const Blob blob{static_cast<const char*>(payload.payload), is_known ? payload.size : promised};
+        const Blob blob = bytes_of(payload);
         std::string out;
         if (payload.schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_RAW)
             append_hex(out, blob, std::min(blob.size, most_elements));
+        else if (SchemaEntry::is_string_type(payload.schemaId))
+            base::append_json_string(out, text_in(payload.schemaId, blob, SIZE_MAX));
         else
             append_value(out, payload.schemaId, blob, 0);
         return out.empty() ? std::string(nothing) : out;
     }
 
     std::string take_message() { return std::move(message_); }
+    size_t offsets() const { return offsets_; }
 
 private:
+    // Of unknown size is what ends as its own data says, too.
+    Blob bytes_of(const nvtxPayloadData_t& payload) const {
+        const auto* data = static_cast<const char*>(payload.payload);
+        if (payload.size != SIZE_MAX) return {data, payload.size};
+        const Schema* schema = schema_of(domain_, payload.schemaId);
+        const bool ends_by_itself = SchemaEntry::is_string_type(payload.schemaId) ||
+                                    (schema && schema->kind == NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC);
+        if (ends_by_itself) return Blob::from(data);
+        return {data, size_of_type(domain_, payload.schemaId)};
+    }
+
     void append_value(std::string& out, uint64_t type, Blob blob, int depth) {
         const size_t before = out.size();
         if (++values_ <= most_values && depth < deepest && try_append_value(out, type, blob, depth)) return;
@@ -101,19 +104,22 @@ private:
     }
 
     bool try_append_value(std::string& out, uint64_t type, Blob blob, int depth) {
+        if (!blob.data) return false;
         if (type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) return append_simple(out, type, blob);
-        if (const Schema* schema = schema_of(domain_, type)) return append_struct(out, *schema, blob, depth);
+        if (const Schema* schema = schema_of(domain_, type))
+            return append_struct(out, layout_.place(*schema, blob), depth);
         if (const Enumeration* values = enumeration_of(domain_, type)) return append_enum(out, *values, blob);
         return false;
     }
 
-    bool append_struct(std::string& out, const Schema& schema, Blob blob, int depth) {
-        if (schema.is_alias()) return append_entry(out, schema, schema.entries[0], blob, depth), true;
+    bool append_struct(std::string& out, const Placed& placed, int depth) {
+        const Schema& schema = placed.schema;
+        if (schema.is_alias()) return append_entry(out, placed, schema.entries[0], depth), true;
         std::string members;
         for (const SchemaEntry& entry : schema.entries) {
             if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR) continue;
             std::string value;
-            append_entry(value, schema, entry, blob, depth);
+            append_entry(value, placed, entry, depth);
             if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE && value.size() > 2 && value[0] == '"')
                 message_ = text_in_json(value);
             if (!members.empty()) members += ',';
@@ -136,12 +142,12 @@ private:
         return entry.name.empty() ? std::to_string(&entry - schema.entries.data()) : entry.name;
     }
 
-    void append_entry(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole,
-                      int depth) {
+    void append_entry(std::string& out, const Placed& in, const SchemaEntry& entry, int depth) {
         const size_t before = out.size();
-        Blob blob = whole.at(entry.offset);
-        const bool ok = blob.data && follow_pointer(out, entry, blob) &&
-                        (out.size() != before || append_entry_data(out, schema, entry, whole, blob, depth));
+        offsets_ += entry.is_offset();
+        Blob blob = in.at(entry);
+        const bool ok = blob.data && !entry.is_offset() && follow_pointer(out, entry, blob) &&
+                        (out.size() != before || append_entry_data(out, in, entry, blob, depth));
         if (ok) return;
         out.resize(before);
         out += nothing;
@@ -149,38 +155,80 @@ private:
 
     // To what the program says may be read; else the address is what is shown. False for a bad one.
     static bool follow_pointer(std::string& out, const SchemaEntry& entry, Blob& blob) {
-        if (!(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER)) return true;
+        if (!entry.is_pointer()) return true;
         const char* target;
         if (!blob.read(target) || !target) return false;
         if (!(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY)) return append_hex(out, blob, sizeof target);
-        blob = {target, SIZE_MAX - reinterpret_cast<uintptr_t>(target)};
+        blob = Blob::from(target);
         return true;
     }
 
-    bool append_entry_data(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole,
-                           Blob blob, int depth) {
-        if (is_string(entry.type)) return append_string(out, schema, entry, whole, blob);
+    bool append_entry_data(std::string& out, const Placed& in, const SchemaEntry& entry, Blob blob,
+                           int depth) {
+        if (entry.is_string()) return append_string(out, in, entry, blob);
         const Schema* nested = schema_of(domain_, entry.type);
-        if (nested && nested->is_union())
-            return append_union(out, schema, entry, *nested, whole, blob, depth);
+        if (nested && nested->is_union()) return append_union(out, in, entry, *nested, blob, depth);
         if (entry.array() == 0) return append_value(out, entry.type, blob, depth + 1), true;
-        return append_array(out, schema, entry, whole, blob, depth);
+        return append_array(out, in, entry, blob, depth);
     }
 
-    bool append_array(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole, Blob blob,
-                      int depth) {
-        const size_t one = size_of_type(domain_, entry.type);
-        size_t length;
-        if (one == 0 || !length_of(schema, entry, whole, blob, one, length)) return false;
-        if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_BYTE && append_as_text(out, blob, length)) return true;
-        if (length > most_elements) recorder->note("partial", cut, 1);
+    bool append_array(std::string& out, const Placed& in, const SchemaEntry& entry, Blob blob, int depth) {
+        const std::vector<size_t> lengths = lengths_of(in, entry, blob);
+        if (lengths.empty()) return false;
+        if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_BYTE && lengths.size() == 1 &&
+            append_as_text(out, blob, lengths[0]))
+            return true;
+        if (std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) return out += "[]", true;
+        Elements elements{entry.type, blob, depth};
+        append_elements(out, elements, lengths);
+        if (elements.is_cut) recorder->note("partial", cut, 1);
+        return true;
+    }
+
+    // None where they promise more than there is.
+    std::vector<size_t> lengths_of(const Placed& in, const SchemaEntry& entry, Blob blob) {
+        const size_t one = entry.is_string() ? character_size(entry.type) : size_of_type(domain_, entry.type);
+        if (entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED)
+            return one != 0 ? std::vector<size_t>{length_to_zero(blob, one)} : std::vector<size_t>();
+        std::vector<size_t> lengths = layout_.lengths(in, entry);
+        if (entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE) return lengths;
+        size_t bytes = std::max<size_t>(one, 1);
+        for (const size_t length : lengths)
+            if (__builtin_mul_overflow(bytes, length, &bytes)) return {};
+        return one != 0 && bytes > blob.size ? std::vector<size_t>() : lengths;
+    }
+
+    // Those of an array that are still to be shown.
+    struct Elements {
+        uint64_t type;
+        Blob bytes;
+        int depth;
+        size_t at = 0;
+        size_t shown = 0;
+        bool is_cut = false;
+    };
+
+    // Row by row, a list of lists for each dimension but the last.
+    void append_elements(std::string& out, Elements& elements, std::span<const size_t> lengths) {
         out += '[';
-        for (size_t i = 0; i < std::min(length, most_elements); ++i) {
+        for (size_t i = 0; i < lengths[0]; ++i) {
+            if (elements.shown >= most_elements) {
+                elements.is_cut = true;
+                break;
+            }
             if (i != 0) out += ',';
-            append_value(out, entry.type, blob.at(i * one), depth + 1);
+            if (lengths.size() > 1)
+                append_elements(out, elements, lengths.subspan(1));
+            else
+                append_element(out, elements);
         }
         out += ']';
-        return true;
+    }
+
+    void append_element(std::string& out, Elements& elements) {
+        append_value(out, elements.type, elements.bytes.at(elements.at), elements.depth + 1);
+        elements.at = layout_.next(elements.type, elements.bytes, elements.at);
+        ++elements.shown;
     }
 
     // Numpy's byte strings come as bytes.
@@ -194,71 +242,52 @@ private:
         return is_text;
     }
 
-    bool length_of(const Schema& schema, const SchemaEntry& entry, Blob whole, Blob blob, size_t one,
-                   size_t& length) const {
-        switch (entry.array()) {
-            case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE:
-                length = entry.detail;
-                return true;
-            case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX:
-                return integer_of(schema, entry.detail, whole, length) && length <= blob.size / one;
-            case NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED:
-                length = length_to_zero(blob, one);
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    static size_t length_to_zero(Blob blob, size_t one) {
-        size_t length = 0;
-        while (length < most_elements && (length + 1) * one <= blob.size) {
-            const char* element = blob.data + length * one;
-            if (std::all_of(element, element + one, [](char c) { return c == 0; })) break;
-            ++length;
-        }
-        return length;
-    }
-
-    bool integer_of(const Schema& schema, uint64_t index, Blob whole, size_t& value) const {
-        if (index >= schema.entries.size()) return false;
-        const SchemaEntry& entry = schema.entries[index];
-        const Blob blob = whole.at(entry.offset);
-        const size_t bytes = size_of_type(domain_, entry.type);
-        if (!blob.data || bytes == 0 || bytes > sizeof value || blob.size < bytes) return false;
-        value = 0;
-        std::memcpy(&value, blob.data, bytes);
-        return true;
-    }
-
-    bool append_union(std::string& out, const Schema& schema, const SchemaEntry& entry, const Schema& members,
-                      Blob whole, Blob blob, int depth) {
+    bool append_union(std::string& out, const Placed& in, const SchemaEntry& entry, const Schema& members,
+                      Blob blob, int depth) {
         size_t chosen = 0;
         if (members.kind != NVTX_PAYLOAD_SCHEMA_TYPE_UNION ||
-            !integer_of(schema, entry.detail, whole, chosen) || chosen >= members.entries.size())
+            !layout_.read_integer(in, entry.detail, chosen) || chosen >= members.entries.size())
             return false;
-        append_entry(out, members, members.entries[chosen], blob, depth + 1);
+        append_entry(out, layout_.place(members, blob), members.entries[chosen], depth + 1);
         return true;
     }
 
-    static bool is_string(uint64_t type) {
-        return type >= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING && type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32;
-    }
-
-    bool append_string(std::string& out, const Schema& schema, const SchemaEntry& entry, Blob whole,
-                       Blob blob) const {
-        size_t length = entry.detail;
-        if (entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX) {
-            if (!integer_of(schema, entry.detail, whole, length)) return false;
-        } else if (length == 0 && !(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) && entry.array() == 0) {
+    bool append_string(std::string& out, const Placed& in, const SchemaEntry& entry, Blob blob) {
+        if (!entry.is_pointer() && !entry.is_embedded_string()) {
             const char* target;  // a char* of the program's
             if (!blob.read(target) || !target) return false;
-            blob = {target, SIZE_MAX - reinterpret_cast<uintptr_t>(target)};
-            length = SIZE_MAX;
-        } else if (length == 0) {
-            length = SIZE_MAX;
+            base::append_json_string(out, text_in(entry.type, Blob::from(target), SIZE_MAX));
+            return true;
+        }
+        if (entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED && entry.detail != 0)
+            return append_strings(out, entry, blob);
+        size_t length = entry.detail == 0 ? SIZE_MAX : entry.detail;
+        if (has_length_elsewhere(entry)) {
+            const std::vector<size_t> lengths = lengths_of(in, entry, blob);
+            if (lengths.size() != 1) return false;
+            length = lengths[0];
         }
         base::append_json_string(out, text_in(entry.type, blob, length));
+        return true;
+    }
+
+    static bool has_length_elsewhere(const SchemaEntry& entry) {
+        return entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX ||
+               entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_PAYLOAD_INDEX;
+    }
+
+    // Each of the same length, up to one that is empty.
+    static bool append_strings(std::string& out, const SchemaEntry& entry, Blob blob) {
+        size_t one;
+        if (__builtin_mul_overflow(entry.detail, character_size(entry.type), &one)) return false;
+        const size_t length = length_to_zero(blob, one);
+        if (length > most_elements) recorder->note("partial", cut, 1);
+        out += '[';
+        for (size_t i = 0; i < std::min(length, most_elements); ++i) {
+            if (i != 0) out += ',';
+            base::append_json_string(out, text_in(entry.type, blob.at(i * one), entry.detail));
+        }
+        out += ']';
         return true;
     }
 
@@ -393,21 +422,25 @@ private:
     }
 
     const Domain& domain_;
+    Layout layout_;
     std::string message_;
     size_t values_ = 0;
+    size_t offsets_ = 0;
 };
 
 }  // namespace
 
 DecodedPayload decode_payloads(const Domain& domain, const nvtxPayloadData_t* payloads, size_t count) {
-    Decoder decoder(domain);
+    const std::span event(payloads, payloads ? count : 0);
+    Decoder decoder(domain, event);
     std::string values;
     size_t shown = 0;
-    for (size_t i = 0; payloads && i < std::min(count, most_elements); ++i) {
+    for (size_t i = 0; i < std::min(event.size(), most_elements); ++i) {
         if (payloads[i].schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) continue;
         if (shown++ != 0) values += ',';
-        values += decoder.json(payloads[i]);
+        values += decoder.json(event[i]);
     }
+    if (decoder.offsets() != 0) recorder->note("partial", by_offset, uint32_t(decoder.offsets()));
     return {shown == 1 ? values : '[' + values + ']', decoder.take_message()};
 }
 

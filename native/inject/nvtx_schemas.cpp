@@ -1,6 +1,5 @@
 #include "inject/nvtx_schemas.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <map>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "inject/library_lock.h"
+#include "inject/nvtx_layout.h"
 #include "inject/text.h"
 
 namespace kinetograph::inject {
@@ -26,46 +26,6 @@ Registered& registered() {
     return all;
 }
 
-bool is_embedded_string(const SchemaEntry& entry) {
-    return entry.type >= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING &&
-           entry.type <= NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 && entry.detail > 0 &&
-           (entry.array() == 0 || entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE);
-}
-
-size_t character_size(uint64_t type) {
-    return type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16   ? 2
-           : type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 ? 4
-                                                           : 1;
-}
-
-// Of the whole entry within its struct; 0 where that depends on the data.
-size_t size_of_entry(const Domain& domain, const SchemaEntry& entry) {
-    if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) return sizeof(void*);
-    if (is_embedded_string(entry)) return entry.detail * character_size(entry.type);
-    const size_t one = size_of_type(domain, entry.type);
-    if (entry.array() == 0) return one;
-    return entry.array() == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE ? one * entry.detail : 0;
-}
-
-size_t align_of_entry(const Domain& domain, const SchemaEntry& entry) {
-    if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER) return alignof(void*);
-    if (is_embedded_string(entry)) return character_size(entry.type);
-    return align_of_type(domain, entry.type);
-}
-
-// Where an entry lies that does not say so: behind the one before it, as a compiler would put it.
-void lay_out(const Domain& domain, Schema& schema, size_t packing) {
-    size_t end = 0;
-    for (SchemaEntry& entry : schema.entries) {
-        size_t align = std::max<size_t>(align_of_entry(domain, entry), 1);
-        if (packing != 0) align = std::min(align, packing);
-        schema.align = std::max(schema.align, align);
-        if (entry.offset == 0 && !schema.is_union()) entry.offset = (end + align - 1) / align * align;
-        end = std::max<size_t>(end, entry.offset + size_of_entry(domain, entry));
-    }
-    if (schema.size == 0) schema.size = (end + schema.align - 1) / schema.align * schema.align;
-}
-
 }  // namespace
 
 uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* attributes) {
@@ -79,8 +39,11 @@ uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* at
         schema->entries.push_back({entry.flags, entry.type, std::string(text_of(entry.name)),
                                    entry.arrayOrUnionDetail, entry.offset});
     }
-    if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) schema->size = attributes->payloadStaticSize;
-    lay_out(domain, *schema, mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT ? attributes->packAlign : 0);
+    const bool has_size = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) != 0;
+    if (has_size && schema->kind != NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC)
+        schema->size = attributes->payloadStaticSize;
+    if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) schema->packing = attributes->packAlign;
+    lay_out(domain, *schema);
     Registered& all = registered();
     std::lock_guard lock(library_mutex);
     const bool has_id = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
@@ -178,6 +141,12 @@ size_t size_of_type(const Domain& domain, uint64_t type) {
     if (const Schema* schema = schema_of(domain, type)) return schema->size;
     const Enumeration* enumeration = enumeration_of(domain, type);
     return enumeration ? enumeration->size : 0;
+}
+
+size_t character_size(uint64_t type) {
+    return type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16   ? 2
+           : type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32 ? 4
+                                                           : 1;
 }
 
 size_t align_of_type(const Domain& domain, uint64_t type) {

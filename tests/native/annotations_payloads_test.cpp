@@ -2,8 +2,11 @@
 #include <nvtx3/nvToolsExtPayload.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nvtx_events.h"
@@ -164,6 +167,153 @@ TEST(lengths_and_unions_are_those_that_the_data_says) {
     CHECK(args(trace, "three") == R"("payload":{"length":3,"which":0,"choice":1.5,"values":[1,2,3]})");
     CHECK(args(trace, "more than there are") ==
           R"("payload":{"length":5,"which":9,"choice":null,"values":null})");
+}
+
+// Bytes one behind the other, without what a compiler would put between them.
+template <class... Values>
+std::vector<char> packed(const Values&... values) {
+    std::vector<char> bytes;
+    const auto append = [&](const void* value, size_t size) {
+        bytes.insert(bytes.end(), static_cast<const char*>(value), static_cast<const char*>(value) + size);
+    };
+    (append(&values, sizeof values), ...);
+    return bytes;
+}
+
+// What becomes of a payload, as JSON.
+std::string told_by(nvtxDomainHandle_t domain, std::vector<nvtxPayloadData_t> payloads,
+                    std::string_view note = {}) {
+    const auto session = start();
+    mark_with(domain, "told", payloads.data(), int(payloads.size()));
+    const trace::Trace trace = stop(session);
+    CHECK(notes_that_begin(trace, note) == (note.empty() ? trace.notes.size() : 1));
+    return args(trace, "told").substr(std::string_view("\"payload\":").size());
+}
+
+std::string told_by(nvtxDomainHandle_t domain, uint64_t schema, const std::vector<char>& bytes,
+                    std::string_view note = {}) {
+    return told_by(domain, {{schema, bytes.size(), bytes.data()}}, note);
+}
+
+uint64_t dynamic(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntry_t> entries,
+                 const char* name = "Dynamic", size_t size = 0) {
+    return registered(domain, std::move(entries), size, name, NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC);
+}
+
+constexpr uint64_t length_elsewhere = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX,
+                   to_zero = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED;
+
+TEST(what_follows_an_array_of_variable_length_lies_behind_it) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("dynamic");
+    const uint64_t schema =
+        dynamic(domain, {entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT32),
+                         entry("values", NVTX_PAYLOAD_ENTRY_TYPE_UINT16, length_elsewhere, 0),
+                         entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, to_zero),
+                         entry("numbers", NVTX_PAYLOAD_ENTRY_TYPE_INT16, to_zero),
+                         entry("name", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16, length_elsewhere, 0),
+                         entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT32)});
+    const std::vector<char> bytes =
+        packed(uint32_t(3), uint16_t(1), uint16_t(2), uint16_t(3), "to 0", uint8_t(0), int16_t(-7),
+               int16_t(0), u'a', u'b', u'c', uint16_t(0), uint32_t(9));
+    CHECK(told_by(domain, schema, bytes) ==
+          R"({"length":3,"values":[1,2,3],"text":"to 0","numbers":[-7],"name":"abc","last":9})");
+}
+
+TEST(structs_of_variable_length_lie_one_behind_the_other) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("dynamic within");
+    const uint64_t list = dynamic(domain,
+                                  {entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT16),
+                                   entry("values", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, length_elsewhere, 0)},
+                                  "List", 64);
+    const uint64_t schema =
+        dynamic(domain, {entry("lists", list, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 2),
+                         entry("one", list), entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+    const std::vector<char> bytes = packed(uint16_t(1), uint8_t(11), uint8_t(0), uint16_t(2), uint8_t(21),
+                                           uint8_t(22), uint16_t(0), uint8_t(5));
+    CHECK(told_by(domain, schema, bytes) ==
+          R"({"lists":[{"length":1,"values":[11]},{"length":2,"values":[21,22]}],)"
+          R"("one":{"length":0,"values":[]},"last":5})");
+}
+
+TEST(arrays_have_the_dimensions_that_the_data_says) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("dimensions");
+    const uint64_t schema =
+        dynamic(domain, {entry("shape", NVTX_PAYLOAD_ENTRY_TYPE_UINT16, to_zero),
+                         entry("values", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, length_elsewhere, 0),
+                         entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+    const std::vector<char> bytes = packed(uint16_t(2), uint16_t(3), uint16_t(0), "\1\2\3\4\5\6", uint8_t(0));
+    CHECK(told_by(domain, schema, bytes) == R"({"shape":[2,3],"values":[[1,2,3],[4,5,6]],"last":0})");
+    CHECK(told_by(domain, schema, packed(uint16_t(2), uint16_t(300), uint16_t(0), uint8_t(1))) ==
+          R"({"shape":[2,300],"values":null,"last":null})");
+}
+
+TEST(lengths_may_be_in_another_payload) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("apart");
+    const uint64_t schema = dynamic(domain, {entry("values", NVTX_PAYLOAD_ENTRY_TYPE_UINT8,
+                                                   NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_PAYLOAD_INDEX, 1)});
+    const uint8_t values[] = {1, 2, 3, 4, 5, 6};
+    const uint32_t shape[] = {3, 2};
+    const nvtxPayloadData_t data{schema, sizeof values, values};
+    CHECK(told_by(domain, {data, {NVTX_PAYLOAD_ENTRY_TYPE_UINT32, sizeof shape[0], shape}}) ==
+          R"([{"values":[1,2,3]},3])");
+    const uint64_t shapes = registered(
+        domain, {entry("shape", NVTX_PAYLOAD_ENTRY_TYPE_UINT32, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 2)},
+        sizeof shape, "Shape");
+    CHECK(told_by(domain, {data, {shapes, sizeof shape, shape}}) ==
+          R"([{"values":[[1,2],[3,4],[5,6]]},{"shape":[3,2]}])");
+    CHECK(told_by(domain, {data}) == R"({"values":null})");
+    // Whose length is in itself.
+    CHECK(told_by(domain, {{shapes, sizeof shape, shape}, data}) == R"([{"shape":[3,2]},{"values":null}])");
+}
+
+TEST(a_struct_is_as_long_as_it_says_and_no_longer) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("sizes");
+    const auto pair = [&](size_t size, const char* name) {
+        return registered(
+            domain,
+            {entry("first", NVTX_PAYLOAD_ENTRY_TYPE_UINT8), entry("second", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)},
+            size, name);
+    };
+    const auto outer = [&](uint64_t inner) {
+        return dynamic(domain, {entry("pair", inner), entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+    };
+    const std::vector<char> bytes{1, 2, 3, 4, 5};
+    CHECK(told_by(domain, outer(pair(4, "longer")), bytes) == R"({"pair":{"first":1,"second":2},"last":5})");
+    CHECK(told_by(domain, outer(pair(1, "shorter")), bytes) ==
+          R"({"pair":{"first":1,"second":null},"last":2})");
+}
+
+TEST(what_is_told_by_an_offset_is_null_with_a_note) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("offsets");
+    const uint64_t schema = dynamic(
+        domain, {entry("first", NVTX_PAYLOAD_ENTRY_TYPE_UINT8),
+                 entry("base", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE),
+                 entry("here", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE),
+                 entry("placed", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, 0, 0, 3)});
+    CHECK(told_by(domain, schema, {1, 2, 3, 4}, "2 entries of payloads of NVTX are null: they tell by an") ==
+          R"({"first":1,"base":null,"here":null,"placed":4})");
+}
+
+TEST(texts_are_read_as_they_are_laid_out) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("texts");
+    const uint64_t schema = dynamic(domain, {entry("names", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, to_zero, 3),
+                                             entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+    CHECK(told_by(domain, schema, packed('a', 'b', 'c', 'd', '\0', '\0', '\0', '\0', '\0', '\7')) ==
+          R"({"names":["abc","d"],"last":7})");
+    CHECK(told_by(domain, {{NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, SIZE_MAX, "as long as it is"}}) ==
+          R"("as long as it is")");
+}
+
+TEST(structs_of_no_length_and_of_endless_number_end) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("empty");
+    const uint64_t empty = dynamic(
+        domain, {entry("none", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE)},
+        "Empty");
+    const uint64_t schema = dynamic(
+        domain, {entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT64), entry("all", empty, length_elsewhere, 0),
+                 entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+    const std::string told = told_by(domain, schema, packed(UINT64_MAX, uint64_t(1)));
+    CHECK(told.starts_with(R"({"length":18446744073709551615,"all":)") && told.ends_with(R"("last":null})"));
 }
 
 TEST(a_schema_within_itself_ends) {
