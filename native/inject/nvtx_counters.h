@@ -6,8 +6,15 @@
 
 #include "inject/domain.h"
 #include "inject/nvtx_headers.h"
+#include "inject/nvtx_meaning.h"
+#include "inject/record_table.h"
 
 namespace kinetograph::inject {
+
+// Samples are wanted while nobody records, too, where some of them are differences to those before.
+inline bool wants_samples() {
+    return is_listening() || are_differences_told.load(std::memory_order_relaxed);
+}
 
 uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* counter);
 void sample_counter(const Domain& domain, uint64_t counter, double value);

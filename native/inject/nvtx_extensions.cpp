@@ -86,13 +86,13 @@ uint64_t register_domain_counter(Handle domain, const nvtxCounterAttr_t* counter
 template <class Number>
 void sample_number(Handle handle, uint64_t counter, Number value) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_listening()) sample_counter(domain, counter, double(value));
+    if (wants_samples()) sample_counter(domain, counter, double(value));
 } catch (...) {
 }
 
 void sample_values(Handle handle, uint64_t counter, const void* values, size_t bytes) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_listening()) sample_counter(domain, counter, values, bytes);
+    if (wants_samples()) sample_counter(domain, counter, values, bytes);
 } catch (...) {
 }
 
@@ -110,7 +110,7 @@ void count_lost(uint32_t count) {
 
 void submit_batch(Handle handle, const nvtxCounterBatch_t* batch) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (batch && is_listening() && !sample_batch(domain, *batch)) count_lost(1);
+    if (batch && wants_samples() && !sample_batch(domain, *batch)) count_lost(1);
 } catch (...) {
 }
 

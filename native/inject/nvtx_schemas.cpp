@@ -37,7 +37,7 @@ uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* at
     for (size_t i = 0; i < attributes->numEntries; ++i) {
         const nvtxPayloadSchemaEntry_t& entry = attributes->entries[i];
         schema->entries.push_back({entry.flags, entry.type, std::string(text_of(entry.name)),
-                                   entry.arrayOrUnionDetail, entry.offset});
+                                   entry.arrayOrUnionDetail, entry.offset, meaning_of(entry.semantics)});
     }
     const bool has_size = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) != 0;
     if (has_size && schema->kind != NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC)

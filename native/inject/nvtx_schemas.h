@@ -8,6 +8,7 @@
 
 #include "inject/domain.h"
 #include "inject/nvtx_headers.h"
+#include "inject/nvtx_meaning.h"
 
 namespace kinetograph::inject {
 
@@ -17,6 +18,7 @@ struct SchemaEntry {
     std::string name;
     uint64_t detail;  // length of an array or string, or which entry has it
     uint64_t offset;
+    Meaning meaning;  // as a counter
 
     uint64_t array() const { return flags & array_mask; }
     bool is_pointer() const { return flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER; }

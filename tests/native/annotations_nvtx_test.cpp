@@ -132,15 +132,32 @@ TEST(counters) {
     CHECK(category(trace, "steps") == "counting");
 }
 
-TEST(counters_mean_what_their_semantics_say) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting with meaning");
+nvtxSemanticsCounter_t scaled(uint64_t numerator, uint64_t denominator) {
     nvtxSemanticsCounter_t meaning{};
     meaning.header.structSize = sizeof meaning;
     meaning.header.semanticId = NVTX_SEMANTIC_ID_COUNTERS_V1;
     meaning.header.version = 1;
+    meaning.unitScaleNumerator = numerator;
+    meaning.unitScaleDenominator = denominator;
+    return meaning;
+}
+
+nvtxSemanticsCounter_t differences(uint64_t numerator, uint64_t denominator) {
+    nvtxSemanticsCounter_t meaning = scaled(numerator, denominator);
     meaning.flags = NVTX_COUNTER_FLAG_VALUETYPE_DELTA | NVTX_COUNTER_FLAG_INTERPOLATION_UNTIL_NEXT;
-    meaning.unitScaleNumerator = 1024;
-    meaning.unitScaleDenominator = 2;
+    return meaning;
+}
+
+std::vector<std::string> values_of(const trace::Trace& trace, std::string_view name) {
+    std::vector<std::string> values;
+    for (size_t row = 0; row < trace.size(); ++row)
+        if (trace.strings[trace.name[row]] == name) values.emplace_back(trace.args_of(row));
+    return values;
+}
+
+TEST(counters_mean_what_their_semantics_say) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting with meaning");
+    const nvtxSemanticsCounter_t meaning = differences(1024, 2);
     nvtxCounterAttr_t attributes{};
     attributes.structSize = sizeof attributes;
     attributes.schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64;
@@ -162,12 +179,62 @@ TEST(counters_mean_what_their_semantics_say) {
                         {"\"value\":512", "\"value\":1024", "\"value\":1536", "\"value\":5", "\"value\":0"}));
 }
 
-uint64_t counter_of(nvtxDomainHandle_t domain, const char* name, uint64_t type) {
+uint64_t counter_of(nvtxDomainHandle_t domain, const char* name, uint64_t type,
+                    const nvtxSemanticsCounter_t* meaning = nullptr) {
     nvtxCounterAttr_t attributes{};
     attributes.structSize = sizeof attributes;
     attributes.schemaId = type;
     attributes.name = name;
+    if (meaning) attributes.semantics = &meaning->header;
     return nvtxCounterRegister(domain, &attributes);
+}
+
+// Two numbers, of which the second has a meaning of its own.
+uint64_t group_of(nvtxDomainHandle_t domain, const nvtxSemanticsCounter_t& meaning) {
+    nvtxPayloadSchemaEntry_t entries[2] = {};
+    for (nvtxPayloadSchemaEntry_t& entry : entries) entry.type = NVTX_PAYLOAD_ENTRY_TYPE_INT32;
+    entries[0].name = "level";
+    entries[1].name = "more";
+    entries[1].semantics = &meaning.header;
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+    schema.name = "group";
+    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    schema.entries = entries;
+    schema.numEntries = 2;
+    return nvtxPayloadSchemaRegister(domain, &schema);
+}
+
+TEST(each_counter_of_a_group_may_have_a_meaning_of_its_own) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting in groups");
+    const nvtxSemanticsCounter_t tenfold = scaled(10, 1), more = differences(0, 0);
+    const uint64_t group = counter_of(domain, "group", group_of(domain, more), &tenfold);
+    const int32_t sample[] = {3, 4};
+    const auto session = start();
+    for (int i = 0; i < 2; ++i) nvtxCounterSample(domain, group, sample, sizeof sample);
+    const trace::Trace trace = stop(session);
+    CHECK(values_of(trace, "group.level") == (std::vector<std::string>{"\"value\":30", "\"value\":30"}));
+    CHECK(values_of(trace, "group.more") == (std::vector<std::string>{"\"value\":40", "\"value\":80"}));
+}
+
+TEST(differences_are_summed_up_while_nobody_records) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting unseen");
+    const nvtxSemanticsCounter_t meaning = differences(1, 1);
+    const uint64_t alone = counter_of(domain, "alone", NVTX_PAYLOAD_ENTRY_TYPE_INT64, &meaning),
+                   group = counter_of(domain, "group", group_of(domain, meaning));
+    const int32_t sample[] = {3, 4};
+    const auto count = [&] {
+        nvtxCounterSampleInt64(domain, alone, 5);
+        nvtxCounterSample(domain, group, sample, sizeof sample);
+    };
+    count();
+    const auto session = start();
+    count();
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 3);
+    CHECK(args(trace, "alone") == "\"value\":10" && args(trace, "group.more") == "\"value\":8");
+    CHECK(args(trace, "group.level") == "\"value\":3");
 }
 
 TEST(counters_of_narrow_numbers_are_read_and_those_of_none_are_told_of) {
