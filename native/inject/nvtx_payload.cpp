@@ -310,19 +310,36 @@ private:
 
     bool append_enum(std::string& out, const Enumeration& enumeration, Blob blob) const {
         uint64_t value = 0;
-        if (enumeration.size > sizeof value || blob.size < enumeration.size) return false;
+        if (enumeration.size == 0 || enumeration.size > sizeof value || blob.size < enumeration.size)
+            return false;
         std::memcpy(&value, blob.data, enumeration.size);
-        std::string flags;
-        for (const Enumeration::Value& known : enumeration.values) {
-            if (known.value == value) return base::append_json_string(out, known.name), true;
-            if (known.is_flag && known.value != 0 && (value & known.value) == known.value)
-                flags += (flags.empty() ? "" : " | ") + known.name;
-        }
-        if (flags.empty())
-            base::append_json_number(out, value);
+        const std::string name = name_in(enumeration, value);
+        if (!name.empty())
+            base::append_json_string(out, name);
+        else if (enumeration.is_signed)
+            base::append_json_number(out, extended(value, enumeration.size));
         else
-            base::append_json_string(out, flags);
+            base::append_json_number(out, value);
         return true;
+    }
+
+    static int64_t extended(uint64_t value, size_t bytes) {
+        const size_t unused = 64 - 8 * bytes;
+        return int64_t(value << unused) >> unused;
+    }
+
+    // "" for one that has none. Of two names of one value the first is meant.
+    static std::string name_in(const Enumeration& enumeration, uint64_t value) {
+        for (const Enumeration::Value& known : enumeration.values)
+            if (known.value == value) return known.name;
+        std::string flags;
+        uint64_t rest = value;
+        for (const Enumeration::Value& known : enumeration.values) {
+            if (!known.is_flag || (value & known.value) != known.value || (rest & known.value) == 0) continue;
+            flags += (flags.empty() ? "" : " | ") + known.name;
+            rest &= ~known.value;
+        }
+        return flags.empty() || rest == 0 ? flags : flags + " | " + std::to_string(rest);
     }
 
     bool append_simple(std::string& out, uint64_t type, Blob blob) const {

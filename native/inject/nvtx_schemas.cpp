@@ -52,15 +52,28 @@ uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* at
     return id;
 }
 
+namespace {
+
+// A program gives its values as 64 bits: those of -1 are more than a smaller enumeration has.
+uint64_t bits_of(size_t bytes) {
+    return bytes >= sizeof(uint64_t) ? UINT64_MAX : (uint64_t(1) << 8 * bytes) - 1;
+}
+
+}  // namespace
+
 uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attributes) {
     const uint64_t mask = attributes ? attributes->fieldMask : 0;
     if (!(mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES) || !attributes->entries) return 0;
     auto enumeration = std::make_unique<Enumeration>();
+    enumeration->size = mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE ? attributes->sizeOfEnum : sizeof(int);
+    const uint64_t bits = bits_of(enumeration->size);
     for (size_t i = 0; i < attributes->numEntries; ++i) {
         const nvtxPayloadEnum_t& entry = attributes->entries[i];
-        enumeration->values.push_back({std::string(text_of(entry.name)), entry.value, entry.isFlag != 0});
+        enumeration->values.push_back(
+            {std::string(text_of(entry.name)), entry.value & bits, entry.isFlag != 0});
+        if ((entry.value & ~bits) != 0 || (bits == UINT64_MAX && int64_t(entry.value) < 0 && !entry.isFlag))
+            enumeration->is_signed = true;
     }
-    enumeration->size = mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE ? attributes->sizeOfEnum : sizeof(int);
     Registered& all = registered();
     std::lock_guard lock(library_mutex);
     const bool has_id = (mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;

@@ -65,8 +65,9 @@ struct Enumeration {
         uint64_t value;
         bool is_flag;
     };
-    std::vector<Value> values;
+    std::vector<Value> values;  // as wide as the enumeration
     size_t size = 0;
+    bool is_signed = false;
 };
 
 uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* schema);

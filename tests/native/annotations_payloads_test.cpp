@@ -56,15 +56,19 @@ nvtxPayloadSchemaEntry_t entry(const char* name, uint64_t type, uint64_t flags =
     return made;
 }
 
-uint64_t mode_enum(nvtxDomainHandle_t domain) {
-    const nvtxPayloadEnum_t values[] = {{"slow", 1, 0}, {"fast", 2, 0}};
+uint64_t registered_enum(nvtxDomainHandle_t domain, const std::vector<nvtxPayloadEnum_t>& values,
+                         size_t size) {
     nvtxPayloadEnumAttr_t attributes{};
     attributes.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
                            NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE;
-    attributes.entries = values;
-    attributes.numEntries = 2;
-    attributes.sizeOfEnum = 1;
+    attributes.entries = values.data();
+    attributes.numEntries = values.size();
+    attributes.sizeOfEnum = size;
     return nvtxPayloadEnumRegister(domain, &attributes);
+}
+
+uint64_t mode_enum(nvtxDomainHandle_t domain) {
+    return registered_enum(domain, {{"slow", 1, 0}, {"fast", 2, 0}}, 1);
 }
 
 uint64_t outer_schema(nvtxDomainHandle_t domain) {
@@ -91,6 +95,21 @@ void mark_with(nvtxDomainHandle_t domain, const char* name, const nvtxPayloadDat
     event.reserved0 = count;
     event.payload.ullValue = reinterpret_cast<uintptr_t>(payloads);
     nvtxDomainMarkEx(domain, &event);
+}
+
+// What becomes of a payload, as JSON.
+std::string told_by(nvtxDomainHandle_t domain, std::vector<nvtxPayloadData_t> payloads,
+                    std::string_view note = {}) {
+    const auto session = start();
+    mark_with(domain, "told", payloads.data(), int(payloads.size()));
+    const trace::Trace trace = stop(session);
+    CHECK(notes_that_begin(trace, note) == (note.empty() ? trace.notes.size() : 1));
+    return args(trace, "told").substr(std::string_view("\"payload\":").size());
+}
+
+std::string told_by(nvtxDomainHandle_t domain, uint64_t schema, const std::vector<char>& bytes,
+                    std::string_view note = {}) {
+    return told_by(domain, {{schema, bytes.size(), bytes.data()}}, note);
 }
 
 TEST(payloads_are_read_by_their_schemas) {
@@ -120,6 +139,41 @@ TEST(payloads_are_read_by_their_schemas) {
     CHECK(args(trace, "two") == "\"payload\":[" + json + ",null]");
     CHECK(args(trace, "nowhere") == "\"payload\":null");
     CHECK(args(trace, "none") == "\"payload\":[]");
+}
+
+// What becomes of a payload that is one value.
+template <class T>
+std::string told_as(nvtxDomainHandle_t domain, uint64_t type, T value) {
+    return told_by(domain, {{type, sizeof value, &value}});
+}
+
+TEST(enumerations_have_values_below_zero) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("signed");
+    const std::vector<nvtxPayloadEnum_t> values{{"none", uint64_t(-1), 0}, {"some", 1, 0}};
+    const uint64_t narrow = registered_enum(domain, values, 1), usual = registered_enum(domain, values, 4),
+                   wide = registered_enum(domain, values, 8);
+    CHECK(told_as(domain, narrow, int8_t(-1)) == R"("none")");
+    CHECK(told_as(domain, usual, -1) == R"("none")");
+    CHECK(told_as(domain, wide, int64_t(-1)) == R"("none")");
+    CHECK(told_as(domain, usual, -2) == "-2");
+    CHECK(told_as(domain, wide, int64_t(-2)) == "-2");
+}
+
+TEST(a_value_with_two_names_is_told_by_the_first) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("aliases");
+    const uint64_t flags = registered_enum(
+        domain, {{"first", 1, 1}, {"again", 1, 1}, {"second", 2, 1}, {"both", 3, 1}, {"third", 4, 1}}, 4);
+    CHECK(told_as(domain, flags, 1) == R"("first")");
+    CHECK(told_as(domain, flags, 3) == R"("both")");
+    CHECK(told_as(domain, flags, 5) == R"("first | third")");
+    CHECK(told_as(domain, flags, 7) == R"("first | second | third")");
+}
+
+TEST(bits_that_have_no_name_are_told_beside_those_that_have) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("unnamed");
+    const uint64_t flags = registered_enum(domain, {{"first", 1, 1}, {"second", 2, 1}}, 4);
+    CHECK(told_as(domain, flags, 10) == R"("second | 8")");
+    CHECK(told_as(domain, flags, 8) == "8");
 }
 
 TEST(long_arrays_are_cut_and_told_of) {
@@ -178,21 +232,6 @@ std::vector<char> packed(const Values&... values) {
     };
     (append(&values, sizeof values), ...);
     return bytes;
-}
-
-// What becomes of a payload, as JSON.
-std::string told_by(nvtxDomainHandle_t domain, std::vector<nvtxPayloadData_t> payloads,
-                    std::string_view note = {}) {
-    const auto session = start();
-    mark_with(domain, "told", payloads.data(), int(payloads.size()));
-    const trace::Trace trace = stop(session);
-    CHECK(notes_that_begin(trace, note) == (note.empty() ? trace.notes.size() : 1));
-    return args(trace, "told").substr(std::string_view("\"payload\":").size());
-}
-
-std::string told_by(nvtxDomainHandle_t domain, uint64_t schema, const std::vector<char>& bytes,
-                    std::string_view note = {}) {
-    return told_by(domain, {{schema, bytes.size(), bytes.data()}}, note);
 }
 
 uint64_t dynamic(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntry_t> entries,
