@@ -25,7 +25,7 @@ PYTHON_LAYERS = [
     {"late", "fork_locks", "loader"},
     {"_native", "errors", "hints"},
 ]
-DATA_OF_RECORD = {"record/event.h", "record/object_name.h", "record/recording.h"}
+DATA_OF_RECORD = {"record/event.h", "record/annotation_name.h", "record/object_name.h", "record/recording.h"}
 # What each folder may include besides itself: whole folders, or single files of one.
 MAY_INCLUDE = {
     "include": set(),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/json_members.h"
@@ -23,7 +24,10 @@ public:
     IttCounter(const Domain& domain, std::string_view name, itt::Number type)
         : name_(domain, name), type_(type) {}
 
-    void add(int64_t more) { record(double(value_.fetch_add(more) + more)); }
+    void add(int64_t more) {
+        record(is_whole() ? double(value_.fetch_add(more) + more)
+                          : fraction_.fetch_add(double(more)) + double(more));
+    }
     void set(const void* value);
 
 private:
@@ -33,9 +37,12 @@ private:
             recorder->annotation_counter(name_.id(), recorder->ticks(), value);
     }
 
+    bool is_whole() const { return type_ != itt::Number::f32 && type_ != itt::Number::f64; }
+
     const RegisteredName name_;
     const itt::Number type_;
     std::atomic<int64_t> value_{0};
+    std::atomic<double> fraction_{0};  // the value of one that is not whole
 };
 
 namespace {
@@ -70,14 +77,15 @@ void read_number(itt::Number type, const void* data, size_t index, Take take) {
     }
 }
 
+// Made again with another type, a counter is another one: each handle is set by values of its own type.
 struct Counters {
-    std::map<std::pair<const Domain*, std::string>, std::unique_ptr<IttCounter>> all;
+    std::map<std::tuple<const Domain*, std::string, itt::Number>, std::unique_ptr<IttCounter>> all;
 };
 
 IttCounter& counter_named(const Domain& domain, std::string_view name, itt::Number type) {
     static Counters& counters = *new Counters;
     std::lock_guard lock(library_mutex);
-    auto& counter = counters.all[{&domain, std::string(name)}];
+    auto& counter = counters.all[{&domain, std::string(name), type}];
     if (!counter) counter = std::make_unique<IttCounter>(domain, name, type);
     return *counter;
 }
@@ -86,7 +94,10 @@ IttCounter& counter_named(const Domain& domain, std::string_view name, itt::Numb
 
 void IttCounter::set(const void* value) {
     read_number(type_, value, 0, [this](auto number) {
-        value_.store(int64_t(number));
+        if (is_whole())
+            value_.store(int64_t(number));
+        else
+            fraction_.store(double(number));
         record(double(number));
     });
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kinetograph/record_abi.h"
+#include "record/annotation_name.h"
 #include "record/recorder.h"
 #include "record/told_operators.h"
 
@@ -123,12 +124,8 @@ Operator known_of(const kinetograph_operator& told) {
 
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
     try {
-        std::string text;
-        text.reserve(domain_bytes + 1 + bytes);
-        if (domain) text.append(domain, domain_bytes);
-        text += domain_separator;
-        if (name) text.append(name, bytes);
-        return Recorder::instance().intern(text);
+        return Recorder::instance().intern(annotation_name({domain ? domain : "", domain ? domain_bytes : 0},
+                                                           {name ? name : "", name ? bytes : 0}));
     } catch (...) {
         return no_name;
     }

@@ -161,9 +161,6 @@ static_assert(sizeof(Record) == 32);
 // Stands between the name of a Python call and its qualified name, where that says more.
 inline constexpr char qualified_name_separator = '\x1f';
 
-// Stands between the domain of an annotation and its name.
-inline constexpr char domain_separator = '\x1f';
-
 // The payload of an event is `payload_bytes` (u32) and then the members of a JSON object without its braces,
 // as they will stand in `args`: `"step":3,"note":"x"`. A device_span puts a DevicePlace in front.
 struct DevicePlace {

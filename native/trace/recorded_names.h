@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/annotation_name.h"
 #include "record/object_name.h"
 #include "record/recording.h"
 #include "trace/trace.h"
@@ -116,7 +117,8 @@ private:
     Entry read(std::string_view text) {
         const size_t split = std::min(text.find(record::domain_separator), text.size());
         if (split == text.size()) return {trace_.strings.intern(text), uint8_t(Category::user_annotation)};
-        return {trace_.strings.intern(text.substr(split + 1)), category_of(text.substr(0, split))};
+        return {trace_.strings.intern(text.substr(split + 1)),
+                category_of(record::domain_in(text.substr(0, split)))};
     }
 
     // A domain that is called like one of Kineto's words is told from it.

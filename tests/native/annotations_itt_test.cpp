@@ -145,6 +145,32 @@ TEST(a_domain_called_like_us_is_one_of_the_programs) {
     CHECK(trace.size() == 1 && category(trace, 0) == "kinetograph" && name(trace, 0) == "not ours");
 }
 
+TEST(any_character_may_be_in_a_domain_and_in_a_name) {
+    itt::Domain* domain = itt_calls.domain(
+        "a\x1f"
+        "b\x1d"
+        "0\x1d");
+    const auto session = start();
+    for (const char* task : {"c\x1f"
+                             "d\x1d"
+                             "0",
+                             ""}) {
+        itt_calls.begin(domain, no_id, no_id, itt_calls.string(task));
+        itt_calls.end(domain);
+    }
+    const trace::Trace trace = stop(session);
+    for (size_t row = 0; row < 2; ++row)
+        CHECK(category(trace, row) ==
+              "a\x1f"
+              "b\x1d"
+              "0\x1d");
+    CHECK(name(trace, 0) ==
+              "c\x1f"
+              "d\x1d"
+              "0" &&
+          name(trace, 1) == "");
+}
+
 TEST(a_domain_that_would_leave_no_room_for_names_is_cut_and_told_of) {
     std::string longest(16 * 1024 - 1, 'd');
     const itt::Domain* domain = itt_calls.domain((longest + "\xc3\xa4" + longest + longest).c_str());
@@ -244,6 +270,37 @@ TEST(counters_are_set_and_counted) {
     for (size_t row = 0; row < 4; ++row) CHECK(category(trace, row) == "counting");
     CHECK(trace.args_of(0) == "\"value\":7" && trace.args_of(1) == "\"value\":8" &&
           trace.args_of(2) == "\"value\":-2" && trace.args_of(3) == "\"value\":5");
+}
+
+std::vector<std::string> values_of(const trace::Trace& trace) {
+    std::vector<std::string> values;
+    for (size_t row = 0; row < trace.size(); ++row) values.emplace_back(trace.args_of(row));
+    return values;
+}
+
+TEST(a_counter_of_fractions_keeps_them) {
+    void* counter = itt_calls.counter("fractions", "counting", itt::Number::f64);
+    const auto session = start();
+    double value = 2.5;
+    itt_calls.set(counter, &value);
+    itt_calls.increase(counter);
+    itt_calls.decrease_by(counter, 2);
+    value = 1e15;
+    itt_calls.set(counter, &value);
+    CHECK(values_of(stop(session)) ==
+          (std::vector<std::string>{"\"value\":2.5", "\"value\":3.5", "\"value\":1.5",
+                                    "\"value\":1000000000000000"}));
+}
+
+TEST(a_counter_is_read_by_the_type_that_its_handle_was_made_with) {
+    void* whole = itt_calls.counter("retyped", "counting", itt::Number::u64);
+    void* fraction = itt_calls.counter("retyped", "counting", itt::Number::f64);
+    const auto session = start();
+    uint64_t two = 2;
+    double half = 0.5;
+    itt_calls.set(whole, &two);
+    itt_calls.set(fraction, &half);
+    CHECK(values_of(stop(session)) == (std::vector<std::string>{"\"value\":2", "\"value\":0.5"}));
 }
 
 TEST(counters_tell_nothing_in_a_pause_and_have_counted_after_it) {
