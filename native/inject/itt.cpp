@@ -13,6 +13,7 @@
 #include "base/itt_types.h"
 #include "base/json_members.h"
 #include "inject/clients.h"
+#include "inject/counted_note.h"
 #include "inject/events.h"
 #include "inject/itt_counters.h"
 #include "inject/itt_names.h"
@@ -74,16 +75,25 @@ std::string take_told(uint64_t range) {
     return node.empty() ? std::string() : std::move(node.mapped());
 }
 
-// Of the range with that id, else of the innermost task.
-void tell(const Domain& domain, const Id& id, const std::string& args) {
-    if (is_null(id)) return describe_range(domain, args);
+// False where there is no room for more of them.
+bool keep_told(uint64_t range, const std::string& args) {
     Told& all = told();
     std::lock_guard lock(library_mutex);
-    if (all.by_range.size() >= all.most) return;
-    std::string& text = all.by_range[range_id(&domain, id)];
+    if (all.by_range.size() >= all.most && !all.by_range.contains(range)) return false;
+    std::string& text = all.by_range[range];
     if (!text.empty()) text += ',';
     text += args;
     all.count.store(all.by_range.size(), std::memory_order_relaxed);
+    return true;
+}
+
+// Of the range with that id, else of the innermost task.
+void tell(const Domain& domain, const Id& id, const std::string& args) {
+    static CountedNote without_room{
+        "partial", "metadata of ITT were left out: 65,536 ranges had some and had not ended"};
+    static_assert(Told::most == 65'536);
+    if (is_null(id)) return describe_range(domain, args);
+    if (!keep_told(range_id(&domain, id), args)) without_room.count();
 }
 
 // A task that has an id may be described by it: as the range that it is then, but among those that nest.

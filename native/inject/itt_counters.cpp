@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/json_members.h"
+#include "inject/counted_note.h"
 #include "inject/itt_names.h"
 #include "inject/itt_pause.h"
 #include "inject/library_lock.h"
@@ -120,7 +121,10 @@ void add_to_counter(const itt::Domain* domain, const itt::String* name, int64_t 
 
 std::string itt_values(itt::Number type, size_t count, const void* data) {
     constexpr size_t most = 1024;
+    static CountedNote cut{"partial",
+                           "arrays in metadata of ITT are here with their first 1,024 elements only"};
     std::string values;
+    if (data && count > most) cut.count();
     for (size_t i = 0; data && i < std::min(count, most); ++i) {
         if (i != 0) values += ',';
         read_number(type, data, i, [&](auto number) { base::append_json_number(values, number); });

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "inject/counted_note.h"
 #include "inject/library_lock.h"
 #include "inject/names.h"
 #include "inject/narrow_float.h"
@@ -131,8 +132,15 @@ uint64_t register_counter(const Domain& domain, const nvtxCounterAttr_t* attribu
 
 namespace {
 
-constexpr const char* unreadable =
-    "values of NVTX counters were not recorded: they are of a type that is no number, or cut short";
+CountedNote unreadable{"annotations",
+                       "values of NVTX counters were not recorded: they are of a type that is no number, cut "
+                       "short, or of a counter that nobody registered"};
+
+Counter* registered_counter(const Domain& domain, uint64_t id) {
+    Counter* counter = counter_of(domain, id);
+    if (!counter) unreadable.count();
+    return counter;
+}
 
 bool is_difference(const Field& field) {
     return field.meaning.is_difference.value_or(false);
@@ -180,24 +188,25 @@ void record_values(const Domain& domain, Counter& counter, uint64_t ticks, Blob 
         if (bytes.data && read_number(field.type, bytes, value))
             record(domain, field, ticks, value);
         else
-            recorder->note("annotations", unreadable, 1);
+            unreadable.count();
     });
 }
 
 }  // namespace
 
 void sample_counter(const Domain& domain, uint64_t id, double value) {
-    if (Counter* counter = counter_of(domain, id)) record(domain, counter->whole, recorder->ticks(), value);
+    if (Counter* counter = registered_counter(domain, id))
+        record(domain, counter->whole, recorder->ticks(), value);
 }
 
 void sample_counter(const Domain& domain, uint64_t id, const void* values, size_t bytes) {
-    Counter* counter = counter_of(domain, id);
+    Counter* counter = registered_counter(domain, id);
     if (counter && values)
         record_values(domain, *counter, recorder->ticks(), {static_cast<const char*>(values), bytes});
 }
 
 void sample_zero(const Domain& domain, uint64_t id) {
-    Counter* counter = counter_of(domain, id);
+    Counter* counter = registered_counter(domain, id);
     if (!counter) return;
     const uint64_t now = recorder->ticks();
     for_each_number(domain, *counter, {nullptr, 0},
@@ -223,18 +232,29 @@ void tell_of_another_clock(const int64_t* times, size_t count) {
 
 }  // namespace
 
-bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
+namespace {
+
+// As far as that can be told.
+size_t values_in(const nvtxCounterBatch_t& batch, size_t one) {
+    const size_t count =
+        one != 0 ? batch.countersSize / one : batch.timestampsSize / sizeof *batch.timestamps;
+    return std::max<size_t>(count, 1);
+}
+
+}  // namespace
+
+size_t sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
     Counter* counter = counter_of(domain, batch.counterId);
     const size_t one = counter ? size_of_type(domain, counter->whole.type) : 0;
     const Blob values{static_cast<const char*>(batch.counters), batch.countersSize};
     const bool has_our_times = counter && counter->whole.meaning.has_our_times.value_or(true);
-    if (one == 0 || !has_our_times || !values.data || !batch.timestamps) return false;
+    if (one == 0 || !has_our_times || !values.data || !batch.timestamps) return values_in(batch, one);
     const size_t count = values.size / one;
-    if (batch.timestampsSize < count * sizeof *batch.timestamps) return false;
+    if (batch.timestampsSize < count * sizeof *batch.timestamps) return values_in(batch, one);
     tell_of_another_clock(batch.timestamps, count);
     for (size_t i = 0; i < count; ++i)
         record_values(domain, *counter, uint64_t(batch.timestamps[i]), values.at(i * one).first(one));
-    return true;
+    return 0;
 }
 
 }  // namespace kinetograph::inject

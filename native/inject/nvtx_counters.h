@@ -22,7 +22,8 @@ void sample_counter(const Domain& domain, uint64_t counter, double value);
 void sample_counter(const Domain& domain, uint64_t counter, const void* values, size_t bytes);
 // One without a value, which says that it is zero.
 void sample_zero(const Domain& domain, uint64_t counter);
-// Values that were taken earlier. Times are those that nvtxTimestampGet gave: ticks. False for others.
-bool sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch);
+// Values that were taken earlier. Times are those that nvtxTimestampGet gave: ticks. Of others, how
+// many are lost.
+size_t sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch);
 
 }  // namespace kinetograph::inject

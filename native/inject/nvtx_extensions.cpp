@@ -1,5 +1,8 @@
 // The extensions of NVTX: payloads that are described by schemas, and counters. Each library that was built
 // with one of them asks for it once.
+#include <algorithm>
+
+#include "inject/counted_note.h"
 #include "inject/events.h"
 #include "inject/names.h"
 #include "inject/nested_ranges.h"
@@ -103,14 +106,22 @@ void sample_no_value(Handle handle, uint64_t counter, uint8_t reason) noexcept t
 } catch (...) {
 }
 
-void count_lost(uint32_t count) {
-    recorder->note("annotations", "values or events that NVTX gave with times of their own were not recorded",
-                   count);
+void count_lost(size_t count) {
+    static CountedNote lost{"annotations",
+                            "values or events that NVTX gave with times of their own were not recorded"};
+    if (count != 0) lost.count(count);
+}
+
+void refuse_events(Handle handle, const nvtxEventBatch_t* batch) noexcept try {
+    if (!batch || !is_listening()) return;
+    const size_t one = size_of_type(domain_of(handle), batch->eventSchemaId);
+    count_lost(std::max<size_t>(one != 0 ? batch->size / one : 1, 1));
+} catch (...) {
 }
 
 void submit_batch(Handle handle, const nvtxCounterBatch_t* batch) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (batch && wants_samples() && !sample_batch(domain, *batch)) count_lost(1);
+    if (batch && wants_samples()) count_lost(sample_batch(domain, *batch));
 } catch (...) {
 }
 
@@ -142,7 +153,7 @@ void fill_payload(Slots slots) {
     // Deferred events are not recorded, but not forgotten.
     slots.put(NVTX3EXT_CBID_nvtxTimestampGet, +[] { return int64_t(recorder->ticks()); });
     slots.put(NVTX3EXT_CBID_nvtxEventSubmit, +[](Handle, Payloads, size_t) { count_lost(1); });
-    slots.put(NVTX3EXT_CBID_nvtxEventBatchSubmit, +[](Handle, const nvtxEventBatch_t*) { count_lost(1); });
+    slots.put(NVTX3EXT_CBID_nvtxEventBatchSubmit, refuse_events);
     slots.put(NVTX3EXT_CBID_nvtxDomainIsEnabled, +[](Handle) -> uint8_t { return 1; });
 }
 

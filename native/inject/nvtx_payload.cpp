@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/json_members.h"
+#include "inject/counted_note.h"
 #include "inject/names.h"
 #include "inject/narrow_float.h"
 #include "inject/nvtx_blob.h"
 #include "inject/nvtx_domains.h"
 #include "inject/nvtx_layout.h"
 #include "inject/nvtx_schemas.h"
-#include "inject/record_table.h"
 #include "inject/text.h"
 
 namespace kinetograph::inject {
@@ -25,11 +25,19 @@ namespace {
 constexpr int deepest = 16;              // schemas within schemas; one within itself would have no end
 constexpr size_t most_elements = 1024;   // of an array; what follows is left out
 constexpr size_t most_values = 1 << 14;  // of all: arrays within arrays may have no end either
+constexpr size_t longest = 4096;         // of texts, in characters
 constexpr std::string_view nothing = "null";
-constexpr const char* cut = "arrays in payloads of NVTX are here with their first 1,024 elements only";
-constexpr const char* by_offset =
-    "entries of payloads of NVTX are null: they tell by an offset where their data is, and not how long that "
-    "is";
+
+CountedNote cut_arrays{"partial", "arrays in payloads of NVTX are here with their first 1,024 elements only"};
+CountedNote cut_texts{"partial", "texts in payloads of NVTX are here with their first 4,096 characters only"};
+CountedNote left_out{"partial", "payloads of NVTX were left out: their event had more than 1,024"};
+CountedNote unreadable{
+    "partial",
+    "values in payloads of NVTX are null: they were cut short, of a type that is not known, "
+    "nested too deeply, or too many"};
+CountedNote by_offset{"partial",
+                      "entries of payloads of NVTX are null: they tell by an offset where their data is, and "
+                      "not how long that is"};
 
 template <class T>
 bool append_number(std::string& out, Blob blob) {
@@ -73,7 +81,7 @@ public:
         const Blob blob = bytes_of(payload);
         std::string out;
         if (payload.schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_RAW)
-            append_hex(out, blob, std::min(blob.size, most_elements));
+            append_raw(out, blob);
         else if (SchemaEntry::is_string_type(payload.schemaId))
             base::append_json_string(out, text_in(payload.schemaId, blob, SIZE_MAX));
         else
@@ -82,7 +90,6 @@ public:
     }
 
     std::string take_message() { return std::move(message_); }
-    size_t offsets() const { return offsets_; }
 
 private:
     // Of unknown size is what ends as its own data says, too.
@@ -101,6 +108,12 @@ private:
         if (++values_ <= most_values && depth < deepest && try_append_value(out, type, blob, depth)) return;
         out.resize(before);
         out += nothing;
+        unreadable.count();
+    }
+
+    static void append_raw(std::string& out, Blob blob) {
+        if (blob.size > most_elements) cut_arrays.count();
+        append_hex(out, blob, std::min(blob.size, most_elements));
     }
 
     bool try_append_value(std::string& out, uint64_t type, Blob blob, int depth) {
@@ -144,20 +157,21 @@ private:
 
     void append_entry(std::string& out, const Placed& in, const SchemaEntry& entry, int depth) {
         const size_t before = out.size();
-        offsets_ += entry.is_offset();
         Blob blob = in.at(entry);
         const bool ok = blob.data && !entry.is_offset() && follow_pointer(out, entry, blob) &&
                         (out.size() != before || append_entry_data(out, in, entry, blob, depth));
         if (ok) return;
         out.resize(before);
         out += nothing;
+        (entry.is_offset() ? by_offset : unreadable).count();
     }
 
     // To what the program says may be read; else the address is what is shown. False for a bad one.
     static bool follow_pointer(std::string& out, const SchemaEntry& entry, Blob& blob) {
         if (!entry.is_pointer()) return true;
         const char* target;
-        if (!blob.read(target) || !target) return false;
+        if (!blob.read(target)) return false;
+        if (!target) return out += nothing, true;
         if (!(entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY)) return append_hex(out, blob, sizeof target);
         blob = Blob::from(target);
         return true;
@@ -181,7 +195,7 @@ private:
         if (std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) return out += "[]", true;
         Elements elements{entry.type, blob, depth};
         append_elements(out, elements, lengths);
-        if (elements.is_cut) recorder->note("partial", cut, 1);
+        if (elements.is_cut) cut_arrays.count();
         return true;
     }
 
@@ -233,7 +247,7 @@ private:
 
     // Numpy's byte strings come as bytes.
     static bool append_as_text(std::string& out, Blob blob, size_t length) {
-        const std::string text = characters<char>(blob, length);
+        const std::string text = characters<char>(blob, std::min(length, longest));
         const bool is_text =
             !text.empty() && length <= blob.size &&
             std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }) &&
@@ -255,7 +269,8 @@ private:
     bool append_string(std::string& out, const Placed& in, const SchemaEntry& entry, Blob blob) {
         if (!entry.is_pointer() && !entry.is_embedded_string()) {
             const char* target;  // a char* of the program's
-            if (!blob.read(target) || !target) return false;
+            if (!blob.read(target)) return false;
+            if (!target) return out += nothing, true;
             base::append_json_string(out, text_in(entry.type, Blob::from(target), SIZE_MAX));
             return true;
         }
@@ -281,7 +296,7 @@ private:
         size_t one;
         if (__builtin_mul_overflow(entry.detail, character_size(entry.type), &one)) return false;
         const size_t length = length_to_zero(blob, one);
-        if (length > most_elements) recorder->note("partial", cut, 1);
+        if (length > most_elements) cut_arrays.count();
         out += '[';
         for (size_t i = 0; i < std::min(length, most_elements); ++i) {
             if (i != 0) out += ',';
@@ -293,18 +308,25 @@ private:
 
     // Up to its zero or `length` characters.
     static std::string text_in(uint64_t type, Blob blob, size_t length) {
-        if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16) return utf8(characters<char16_t>(blob, length));
-        if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32) return utf8(characters<char32_t>(blob, length));
-        return characters<char>(blob, length);
+        if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16) return utf8(noted<char16_t>(blob, length));
+        if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32) return utf8(noted<char32_t>(blob, length));
+        return noted<char>(blob, length);
+    }
+
+    // One more than is shown tells that there are more.
+    template <class Character>
+    static std::basic_string<Character> noted(Blob blob, size_t length) {
+        std::basic_string<Character> text = characters<Character>(blob, std::min(length, longest + 1));
+        if (text.size() > longest) cut_texts.count();
+        text.resize(std::min(text.size(), longest));
+        return text;
     }
 
     template <class Character>
     static std::basic_string<Character> characters(Blob blob, size_t length) {
-        constexpr size_t longest = 4096;
         std::basic_string<Character> text;
         Character c;
-        while (text.size() < std::min(length, longest) && blob.at(text.size() * sizeof c).read(c) && c != 0)
-            text += c;
+        while (text.size() < length && blob.at(text.size() * sizeof c).read(c) && c != 0) text += c;
         return text;
     }
 
@@ -418,7 +440,8 @@ private:
                 return append_category(out, blob);
             case NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE: {
                 nvtxStringHandle_t handle;
-                if (!blob.read(handle) || !handle) return false;
+                if (!blob.read(handle)) return false;
+                if (!handle) return out += nothing, true;
                 base::append_json_string(out, name_of(handle)->text());
                 return true;
             }
@@ -442,7 +465,6 @@ private:
     Layout layout_;
     std::string message_;
     size_t values_ = 0;
-    size_t offsets_ = 0;
 };
 
 }  // namespace
@@ -457,7 +479,7 @@ DecodedPayload decode_payloads(const Domain& domain, const nvtxPayloadData_t* pa
         if (shown++ != 0) values += ',';
         values += decoder.json(event[i]);
     }
-    if (decoder.offsets() != 0) recorder->note("partial", by_offset, uint32_t(decoder.offsets()));
+    if (event.size() > most_elements) left_out.count(event.size() - most_elements);
     return {shown == 1 ? values : '[' + values + ']', decoder.take_message()};
 }
 

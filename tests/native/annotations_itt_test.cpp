@@ -101,9 +101,9 @@ std::string category(const trace::Trace& trace, size_t row) {
     return trace.categories[trace.category[row]];
 }
 
-bool has_note(const trace::Trace& trace, std::string_view text) {
+bool has_note(const trace::Trace& trace, std::string_view text, std::string_view kind = "names") {
     return std::any_of(trace.notes.begin(), trace.notes.end(),
-                       [&](const trace::Note& note) { return note.kind == "names" && note.text == text; });
+                       [&](const trace::Note& note) { return note.kind == kind && note.text == text; });
 }
 
 TEST(what_is_not_known_stays_what_it_was) {
@@ -206,6 +206,18 @@ TEST(metadata_are_arguments_of_the_task) {
     itt_calls.end(domain);
     const trace::Trace trace = stop(session);
     CHECK(trace.args_of(0) == R"("numbers":[0.5,2],"number":-3,"text":"some")");
+}
+
+TEST(long_metadata_are_cut_and_told_of) {
+    itt::Domain* domain = itt_calls.domain("metadata");
+    const auto session = start();
+    itt_calls.begin(domain, no_id, no_id, itt_calls.string("task"));
+    std::vector<uint16_t> numbers(1'025, 7);
+    itt_calls.metadata(domain, no_id, itt_calls.string("numbers"), itt::Number::u16, numbers.size(),
+                       numbers.data());
+    itt_calls.end(domain);
+    CHECK(has_note(stop(session), "1 arrays in metadata of ITT are here with their first 1,024 elements only",
+                   "partial"));
 }
 
 TEST(metadata_of_an_id_are_those_of_its_range) {

@@ -254,6 +254,31 @@ TEST(counters_of_narrow_numbers_are_read_and_those_of_none_are_told_of) {
     CHECK(notes_that_begin(trace, "2 values of NVTX counters were not recorded") == 1);
 }
 
+// The number that a note begins with, 0 without one.
+uint64_t count_in_note(const trace::Trace& trace, std::string_view text) {
+    for (const trace::Note& note : trace.notes)
+        if (note.text.find(text) != note.text.npos) return std::stoull(note.text);
+    return 0;
+}
+
+TEST(many_values_that_cannot_be_read_are_counted_without_a_record_each) {
+    constexpr int many = 100'000;
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting in vain");
+    const uint64_t text = counter_of(domain, "text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING);
+    const auto session = start();
+    nvtxCounterSample(domain, text, "no number", 8);
+    const size_t before = record::Recorder::instance().memory_bytes();
+    for (int i = 1; i < many; ++i) nvtxCounterSample(domain, text, "no number", 8);
+    CHECK(record::Recorder::instance().memory_bytes() - before < size_t(many) * 64);
+    const uint64_t told = count_in_note(stop(session), "values of NVTX counters were not recorded");
+    CHECK(told <= many && told > many - many / 10);
+    wait_for_other_losses();
+    const auto next = start();
+    nvtxCounterSample(domain, text, "no number", 8);
+    nvtxCounterSampleInt64(domain, 12345, 1);
+    CHECK(count_in_note(stop(next), "values of NVTX counters were not recorded") >= 2);
+}
+
 void submit(nvtxDomainHandle_t domain, uint64_t counter, const std::vector<int64_t>& times) {
     const std::vector<int64_t> values(times.size(), 7);
     nvtxCounterBatch_t batch{};
@@ -292,8 +317,8 @@ TEST(values_from_before_a_session_are_none_of_it_and_no_loss) {
 TEST(a_batch_of_what_is_no_number_is_told_of) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting nothing");
     const auto session = start();
-    submit(domain, counter_of(domain, "nothing", NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR), {1});
-    CHECK(notes_that_begin(stop(session), "1 values or events that NVTX gave with times of their own") == 1);
+    submit(domain, counter_of(domain, "nothing", NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR), {1, 2, 3});
+    CHECK(notes_that_begin(stop(session), "3 values or events that NVTX gave with times of their own") == 1);
 }
 
 TEST(a_thread_has_the_name_that_it_was_given) {

@@ -343,6 +343,32 @@ TEST(texts_are_read_as_they_are_laid_out) {
           R"("as long as it is")");
 }
 
+TEST(what_is_cut_or_cannot_be_read_is_told_of) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("losses");
+    wait_for_other_losses();
+    const std::string text(5'000, 'x');
+    CHECK(told_by(domain, {{NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, text.size() + 1, text.c_str()}},
+                  "1 texts in payloads of NVTX are here with their first 4,096") ==
+          '"' + text.substr(0, 4096) + '"');
+    CHECK(told_by(domain, {{NVTX_TYPE_PAYLOAD_SCHEMA_RAW, text.size(), text.data()}},
+                  "1 arrays in payloads of NVTX are here")
+              .size() == 2 + 2 + 2 * 1024);
+    const int32_t number = 7;
+    const nvtxPayloadData_t one{NVTX_PAYLOAD_ENTRY_TYPE_INT32, sizeof number, &number};
+    told_by(domain, std::vector<nvtxPayloadData_t>(1'030, one), "6 payloads of NVTX were left out");
+    const nvtxPayloadData_t shorter{NVTX_PAYLOAD_ENTRY_TYPE_INT32, 2, &number}, unknown{1 << 25, 4, &number};
+    CHECK(told_by(domain, {one, shorter, unknown}, "2 values in payloads of NVTX are null") ==
+          "[7,null,null]");
+    const char* nobody = nullptr;
+    const uint64_t schema =
+        registered(domain, {entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING)}, sizeof nobody, "Nobody");
+    const auto session = start();
+    const nvtxPayloadData_t null{schema, sizeof nobody, &nobody};
+    mark_with(domain, "no loss", &null, 1);
+    const trace::Trace trace = stop(session);
+    for (const trace::Note& note : trace.notes) CHECK(note.kind != "partial");
+}
+
 TEST(structs_of_no_length_and_of_endless_number_end) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("empty");
     const uint64_t empty = dynamic(

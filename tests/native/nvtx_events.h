@@ -4,8 +4,10 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "annotation_session.h"
 #include "check.h"
@@ -34,6 +36,14 @@ inline nvtxEventAttributes_t event_called(const char* name) {
     event.messageType = NVTX_MESSAGE_TYPE_ASCII;
     event.message.ascii = name;
     return event;
+}
+
+// Of many losses at a time, a trace may lack some that come behind; those of another time are told for
+// themselves.
+inline void wait_for_other_losses() {
+    using namespace std::chrono;
+    for (const auto begun = steady_clock::now(); steady_clock::now() - begun < milliseconds(30);)
+        std::this_thread::yield();
 }
 
 inline size_t notes_that_begin(const trace::Trace& trace, std::string_view text) {
