@@ -9,12 +9,12 @@ namespace kinetograph::inject {
 
 namespace {
 
-kinetograph_event event_now(const Annotation& annotation) {
+kinetograph_event event_at(uint64_t ticks, const Annotation& annotation) {
     kinetograph_event event{};
     event.name = annotation.name;
     event.category = annotation.domain.category();
     event.scope = annotation.domain.scope();
-    event.start_ticks = recorder->ticks();
+    event.start_ticks = ticks;
     event.args = annotation.args.data();
     event.args_bytes = uint32_t(annotation.args.size());
     return event;
@@ -23,17 +23,25 @@ kinetograph_event event_now(const Annotation& annotation) {
 }  // namespace
 
 void mark(const Annotation& annotation) {
-    const kinetograph_event event = event_now(annotation);
+    const kinetograph_event event = event_at(recorder->ticks(), annotation);
     recorder->instant(&event);
 }
 
 void begin_range(uint64_t id, const Annotation& annotation) {
-    const kinetograph_event event = event_now(annotation);
-    recorder->range_begin(id, &event);
+    begin_range_at(recorder->ticks(), id, annotation);
 }
 
 void end_range(uint64_t id, const Annotation& more) {
-    const kinetograph_event event = event_now(more);
+    end_range_at(recorder->ticks(), id, more);
+}
+
+void begin_range_at(uint64_t ticks, uint64_t id, const Annotation& annotation) {
+    const kinetograph_event event = event_at(ticks, annotation);
+    recorder->range_begin(id, &event);
+}
+
+void end_range_at(uint64_t ticks, uint64_t id, const Annotation& more) {
+    const kinetograph_event event = event_at(ticks, more);
     recorder->range_end(id, &event);
 }
 

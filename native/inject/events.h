@@ -12,6 +12,8 @@ void mark(const Annotation& annotation);
 // In two halves, which `id` joins. They may be in two threads.
 void begin_range(uint64_t id, const Annotation& annotation);
 void end_range(uint64_t id, const Annotation& more);
+void begin_range_at(uint64_t ticks, uint64_t id, const Annotation& annotation);
+void end_range_at(uint64_t ticks, uint64_t id, const Annotation& more);
 // Ids that nobody else has, never 0.
 uint64_t next_range_id();
 

@@ -137,19 +137,48 @@ void end_overlapped(const itt::Domain* handle, Id id) noexcept try {
 } catch (...) {
 }
 
-// Frames have no name but their domain's.
-Id frame_id(const Id* id) {
-    return id ? *id : Id{};
+// Frames have no name but their domain's, and of those without an id one is open in each. Tasks and regions
+// may have the same id, or none.
+uint64_t frame_range(const Domain& domain, const Id* id) {
+    constexpr uint64_t of_a_frame = 0x5851f42d4c957f2d;  // any, but without the highest bit
+    return range_id(&domain, id ? *id : Id{}) ^ of_a_frame;
 }
 
 void begin_frame(const itt::Domain* handle, Id* id) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted()) begin_range(range_id(&domain, frame_id(id)), {domain, name_id(domain, "frame")});
+    if (is_wanted()) begin_range(frame_range(domain, id), {domain, name_id(domain, "frame")});
 } catch (...) {
 }
 
-void end_frame(const itt::Domain* domain, Id* id) noexcept {
-    end_overlapped(domain, frame_id(id));
+void end_frame(const itt::Domain* handle, Id* id) noexcept try {
+    const Domain& domain = domain_of(handle);
+    const std::string args = id ? take_told(range_id(&domain, *id)) : std::string();
+    if (wants_end()) end_range(frame_range(domain, id), {domain, 0, args});
+} catch (...) {
+}
+
+// Those of a clock that is not ours tell of no time in a trace.
+bool are_our_times(uint64_t begin, uint64_t end) {
+    return begin >= loaded_at && begin <= end && end <= recorder->ticks();
+}
+
+// Times are those that __itt_get_timestamp gave: ticks.
+void submit_frame(const itt::Domain* handle, Id* id, uint64_t begin, uint64_t end) noexcept try {
+    static CountedNote of_another_clock{
+        "annotations",
+        "frames of ITT were not recorded: their times are not those that __itt_get_timestamp gave"};
+    const Domain& domain = domain_of(handle);
+    const std::string args = id ? take_told(range_id(&domain, *id)) : std::string();
+    if (!is_wanted()) return;
+    if (!are_our_times(begin, end)) return of_another_clock.count();
+    const uint64_t range = frame_range(domain, id) ^ next_range_id();
+    begin_range_at(begin, range, {domain, name_id(domain, "frame"), args});
+    end_range_at(end, range, {domain});
+} catch (...) {
+}
+
+unsigned long long timestamp() noexcept {
+    return recorder->ticks();
 }
 
 void mark_time(const itt::Domain* handle, Id, itt::String* name, int /*scope*/) noexcept try {
@@ -295,6 +324,8 @@ const Handler handlers[] = {
     handler("__itt_region_end", end_overlapped),
     handler("__itt_frame_begin_v3", begin_frame),
     handler("__itt_frame_end_v3", end_frame),
+    handler("__itt_frame_submit_v3", submit_frame),
+    handler("__itt_get_timestamp", timestamp),
     handler("__itt_marker", mark_time),
     handler("__itt_event_create", create_event),
     handler("__itt_event_start", start_event),

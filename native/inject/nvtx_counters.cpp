@@ -215,14 +215,11 @@ void sample_zero(const Domain& domain, uint64_t id) {
 
 namespace {
 
-// nvtxTimestampGet is in this library: it gave no time before there was one, nor one that is still to come.
-const uint64_t loaded_at = recorder ? recorder->ticks() : 0;
-
 constexpr const char* of_another_clock =
     "values of NVTX counters had times that nvtxTimestampGet did not give: they are not in the trace, or "
     "where they do not belong";
 
-// Those that it gave while nobody recorded are none of this trace's, and no loss.
+// Those that nvtxTimestampGet gave while nobody recorded are none of this trace's, and no loss.
 void tell_of_another_clock(const int64_t* times, size_t count) {
     const uint64_t now = recorder->ticks();
     const auto is_wrong = [&](int64_t time) { return uint64_t(time) < loaded_at || uint64_t(time) > now; };

@@ -20,6 +20,9 @@ inline const kinetograph_record_table* known_table() {
 // nullptr where the recorder in this process is one that we do not know, or that knows less than we need.
 inline const kinetograph_record_table* const recorder = known_table();
 
+// Times that it gave are none before this one.
+inline const uint64_t loaded_at = recorder ? recorder->ticks() : 0;
+
 inline constexpr uint32_t sessions_record = 1;  // a bit of `active`
 
 inline bool is_recording() noexcept {

@@ -53,6 +53,8 @@ struct Calls {
     void (*end_region)(const itt::Domain*, itt::Id) = nullptr;
     void (*begin_frame)(const itt::Domain*, itt::Id*) = nullptr;
     void (*end_frame)(const itt::Domain*, itt::Id*) = nullptr;
+    void (*submit_frame)(const itt::Domain*, itt::Id*, uint64_t, uint64_t) = nullptr;
+    unsigned long long (*timestamp)() = nullptr;
     void* (*counter)(const char*, const char*, itt::Number) = nullptr;
     void (*set)(void*, void*) = nullptr;
     void (*increase)(void*) = nullptr;
@@ -80,6 +82,8 @@ void connect(const char* path) {
     client.wants("__itt_region_end", itt_calls.end_region);
     client.wants("__itt_frame_begin_v3", itt_calls.begin_frame);
     client.wants("__itt_frame_end_v3", itt_calls.end_frame);
+    client.wants("__itt_frame_submit_v3", itt_calls.submit_frame);
+    client.wants("__itt_get_timestamp", itt_calls.timestamp);
     client.wants("__itt_counter_create_typed", itt_calls.counter);
     client.wants("__itt_counter_set_value", itt_calls.set);
     client.wants("__itt_counter_inc", itt_calls.increase);
@@ -264,6 +268,58 @@ TEST(markers_regions_frames_and_functions) {
     CHECK(name(trace, 1) == "region" && trace.flags[1] == trace::event_async);
     CHECK(name(trace, 2) == "frame" && trace.flags[2] == trace::event_async);
     CHECK(name(trace, 3) == "0x1234" && trace.flags[3] == 0);
+}
+
+TEST(a_frame_without_an_id_is_the_one_of_its_domain) {
+    itt::Domain *one = itt_calls.domain("one"), *other = itt_calls.domain("other");
+    const auto session = start();
+    itt_calls.begin_frame(one, nullptr);
+    itt_calls.begin_frame(other, nullptr);
+    itt_calls.begin_region(one, no_id, no_id, itt_calls.string("region without an id"));
+    itt_calls.end_frame(one, nullptr);
+    itt_calls.end_frame(other, nullptr);
+    itt_calls.end_region(one, no_id);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 3);
+    for (size_t row = 0; row < 3; ++row) CHECK(trace.flags[row] == trace::event_async);
+    CHECK(category(trace, 0) == "one" && category(trace, 1) == "other" && name(trace, 1) == "frame");
+    CHECK(name(trace, 2) == "region without an id");
+    const auto end = [&](size_t row) { return trace.start_ns[row] + trace.duration_ns[row]; };
+    CHECK(end(0) <= end(1) && end(1) <= end(2));
+}
+
+TEST(frames_that_are_submitted_lie_at_the_times_they_were_given) {
+    itt::Domain* domain = itt_calls.domain("submitted");
+    itt::Id id{{5, 0, 0}};
+    const auto session = start();
+    const unsigned long long first = itt_calls.timestamp();
+    itt_calls.marker(domain, no_id, itt_calls.string("within"), 1);
+    const unsigned long long second = itt_calls.timestamp();
+    itt_calls.marker(domain, no_id, itt_calls.string("behind"), 1);
+    itt_calls.submit_frame(domain, nullptr, first, second);
+    itt_calls.submit_frame(domain, &id, first, itt_calls.timestamp());
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 4);
+    CHECK(name(trace, 0) == "frame" && name(trace, 1) == "frame" && name(trace, 2) == "within");
+    CHECK(category(trace, 0) == "submitted" && trace.start_ns[0] == trace.start_ns[1]);
+    const int64_t shorter = std::min(trace.duration_ns[0], trace.duration_ns[1]),
+                  longer = std::max(trace.duration_ns[0], trace.duration_ns[1]);
+    CHECK(trace.start_ns[0] + shorter <= trace.start_ns[3] &&
+          trace.start_ns[3] <= trace.start_ns[0] + longer);
+}
+
+TEST(frames_with_times_of_another_clock_are_told_of) {
+    itt::Domain* domain = itt_calls.domain("submitted");
+    const auto session = start();
+    const unsigned long long now = itt_calls.timestamp();
+    itt_calls.submit_frame(domain, nullptr, 1, now);
+    itt_calls.submit_frame(domain, nullptr, now, UINT64_MAX);
+    itt_calls.submit_frame(domain, nullptr, now, now - 1);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 0);
+    CHECK(has_note(
+        trace, "3 frames of ITT were not recorded: their times are not those that __itt_get_timestamp gave",
+        "annotations"));
 }
 
 TEST(counters_are_set_and_counted) {
