@@ -112,7 +112,7 @@ add_library(kinetograph_annotations SHARED
   inject/clients.cpp)
 if(KINETOGRAPH_NVTX AND KINETOGRAPH_NVTX_INCLUDE)
   target_sources(kinetograph_annotations PRIVATE
-    inject/nvtx.cpp inject/nvtx_extensions.cpp inject/nvtx_schemas.cpp inject/nvtx_layout.cpp inject/nvtx_payload.cpp inject/nvtx_meaning.cpp inject/nvtx_counters.cpp
+    inject/nvtx.cpp inject/nvtx_extensions.cpp inject/nvtx_schemas.cpp inject/nvtx_layout.cpp inject/nvtx_payload.cpp inject/nvtx_values.cpp inject/nvtx_meaning.cpp inject/nvtx_counters.cpp
     inject/torch_names.cpp)
   target_include_directories(kinetograph_annotations SYSTEM PRIVATE ${KINETOGRAPH_NVTX_INCLUDE})
 else()
