@@ -7,7 +7,7 @@ add_library(kinetograph SHARED
   record/open_scopes.cpp
   record/thread_buffer.cpp record/extents.cpp record/lanes.cpp record/told_operators.cpp record/scope_cost.cpp
   record/losses.cpp record/journal.cpp
-  record/session_memory.cpp record/session_file.cpp record/mapped_file.cpp record/recover.cpp record/abi.cpp
+  record/session_memory.cpp record/session_file.cpp record/mapped_file.cpp record/slab_copy.cpp record/recover.cpp record/abi.cpp
   agent/frame.cpp agent/listener.cpp agent/agent.cpp)
 
 # The headers of CUPTI and CUDA: of NVIDIA's wheels, as the build requirements bring them, or of a toolkit. Nothing is

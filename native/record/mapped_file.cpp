@@ -9,82 +9,15 @@
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
-#include <vector>
 
 #include "base/temporary_file.h"
+#include "record/slab_copy.h"
 
 namespace kinetograph::record {
 
 void fail_with_errno(const std::string& what, const std::string& path) {
     throw std::system_error(errno, std::generic_category(), what + " " + path);
 }
-
-namespace {
-
-// The headers of a slab, one behind the other, as far as they make sense.
-std::vector<size_t> extents_in(const std::byte* slab) {
-    std::vector<size_t> places;
-    for (size_t at = 0; at + sizeof(ExtentHeader) <= slab_bytes;) {
-        const auto& extent = *reinterpret_cast<const ExtentHeader*>(slab + at);
-        if (extent.magic != extent_magic || extent.capacity > slab_units) break;
-        places.push_back(at);
-        at += extent.total_bytes();
-    }
-    return places;
-}
-
-ExtentHeader& header_at(std::byte* slab, size_t place) {
-    return *reinterpret_cast<ExtentHeader*>(slab + place);
-}
-
-const ExtentHeader& header_at(const std::byte* slab, size_t place) {
-    return *reinterpret_cast<const ExtentHeader*>(slab + place);
-}
-
-bool has_same_state(const ExtentHeader& before, const ExtentHeader& now) {
-    return now.state.load(std::memory_order_relaxed) == before.state.load(std::memory_order_relaxed);
-}
-
-// Nobody has used the memory for something else meanwhile.
-bool is_same(const ExtentHeader& before, const ExtentHeader& now) {
-    return now.magic == before.magic && now.kind == before.kind && now.capacity == before.capacity &&
-           now.thread == before.thread && now.order == before.order &&
-           now.anchor.ticks == before.anchor.ticks;
-}
-
-// Records and items may have been added, behind those that were counted before. Open scopes change in place,
-// and so does what is told of operators, which is only left out: it seldom holds still.
-bool settle(ExtentHeader& copied, const ExtentHeader& now) {
-    if (!is_same(copied, now)) return false;
-    if (copied.kind == ExtentKind::told && !has_same_state(copied, now))
-        copied.state.store(0, std::memory_order_relaxed);
-    return copied.kind != ExtentKind::stack || has_same_state(copied, now);
-}
-
-bool try_to_copy(const std::byte* slab, std::byte* copy) {
-    const std::vector<size_t> places = extents_in(slab);
-    std::vector<uint64_t> states;
-    for (const size_t place : places)
-        states.push_back(header_at(slab, place).state.load(std::memory_order_acquire));
-    std::memcpy(copy, slab, slab_bytes);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (extents_in(copy) != places) return false;
-    for (size_t i = 0; i < places.size(); ++i) {
-        header_at(copy, places[i]).state.store(states[i], std::memory_order_relaxed);
-        if (!settle(header_at(copy, places[i]), header_at(slab, places[i]))) return false;
-    }
-    return true;
-}
-
-// False, and the copy is empty, when it never held still.
-bool copy_slab(const std::byte* slab, std::byte* copy) {
-    for (int attempt = 0; attempt < 100; ++attempt)
-        if (try_to_copy(slab, copy)) return true;
-    std::memset(copy, 0, slab_bytes);
-    return false;
-}
-
-}  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
     // A pipe would be waited for.
