@@ -33,12 +33,13 @@ const ParsedEvent& EventParser::parse() {
 
 // Where the writer has put it behind the name.
 void EventParser::take_off_overload() {
-    if (event_.phase != 'X' || overload_.size() <= 2 || overload_.front() != '"') return;
-    std::string_view& name = event_.name.inside;
+    const bool is_span = event_.phase == 'X' || event_.phase == 'B';
+    if (!is_span || overload_.size() <= 2 || overload_.front() != '"') return;
     const std::string_view overload = overload_.substr(1, overload_.size() - 2);
-    const bool is_behind = name.size() > overload.size() && name.ends_with(overload) &&
-                           name[name.size() - overload.size() - 1] == '.';
-    if (is_behind && overload.find('\\') == overload.npos) name.remove_suffix(overload.size() + 1);
+    std::string_view name = event_.name.meaning(name_);
+    if (!name.ends_with(overload) || overload.find('\\') != overload.npos) return;
+    name.remove_suffix(overload.size());
+    if (name.ends_with('.')) event_.name = {name.substr(0, name.size() - 1)};
 }
 
 const ParsedEvent& EventParser::parse_args(std::span<const std::string_view> left_out) {
@@ -163,14 +164,16 @@ void EventParser::parse_argument() {
     cursor_.peek();
     cursor_.reset_findings();
     const char* start = cursor_.at();
-    const std::string_view key = cursor_.key().meaning(key_);
+    const StringToken token = cursor_.key();
+    const std::string_view key = token.meaning(key_);
     if (event_.phase == 'M') return take_name_argument(key);
     cursor_.peek();
     const char* value = cursor_.at();
     cursor_.skip_value();
     // Every argument of a counter is a series.
     if (event_.phase != 'C' && take_argument(event_, key, cursor_.since(value))) return;
-    if (key == overload_name) overload_ = cursor_.since(value);
+    // The one that the writer finds, which looks for it as it stands.
+    if (token.is_plain && key == overload_name && overload_.empty()) overload_ = cursor_.since(value);
     if (std::find(left_out_.begin(), left_out_.end(), key) == left_out_.end()) keep_argument(start);
 }
 

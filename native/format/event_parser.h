@@ -80,7 +80,7 @@ private:
     std::span<const std::string_view> left_out_;
     const char* late_args_ = nullptr;  // args that came before the phase
     std::string_view overload_;        // as it stands in JSON
-    std::string key_, pid_, tid_, lane_, task_, members_;
+    std::string key_, name_, pid_, tid_, lane_, task_, members_;
 };
 
 }  // namespace kinetograph::format

@@ -224,6 +224,25 @@ TEST(an_overload_stands_behind_the_name_in_the_file_only) {
     CHECK(name_of(others, 2) == "a.b\\n");
 }
 
+TEST(overloads_that_others_spell_in_their_way_are_not_put_behind_the_name_again) {
+    const char* spans[] = {
+        R"({"ph":"X","name":"op.a","ts":1,"dur":2,"args":{"Overload name":"a","Overload name":"b"}})",
+        R"({"ph":"X","name":"op.b","ts":1,"dur":2,"args":{"Overload name":"a","Overload name":"b"}})",
+        R"({"ph":"X","name":"op.b","ts":1,"dur":2,"args":{"Overload name":7,"Overload name":"b"}})",
+        R"({"ph":"X","name":"op.a","ts":1,"dur":2,"args":{"Overload\u0020name":"a"}})",
+        R"({"ph":"B","name":"op.a","ts":1,"args":{"Overload name":"a"}},{"ph":"E","ts":4})",
+        R"({"args":{"Overload name":"a"},"ph":"X","name":"op\u002ea","ts":1,"dur":2})",
+        R"({"ph":"X","name":"\"op.\u00e9","ts":1,"dur":2,"args":{"Overload name":"é"}})",
+        R"({"ph":"X","name":".a","ts":1,"dur":2,"args":{"Overload name":"a"}})"};
+    for (const std::string span : spans) {
+        const trace::Trace once = read('[' + span + ']');
+        const std::string text = written(once);
+        CHECK(once.size() == 1 && name_of(read(text), 0) == name_of(once, 0));
+        CHECK(!contains(text, ".a.a") && !contains(text, ".é.é"));
+    }
+    CHECK(name_of(read('[' + std::string(spans[4]) + ']'), 0) == "op");
+}
+
 TEST(names_of_any_bytes_give_a_file_that_can_be_read) {
     std::string every_byte;
     for (int i = 0; i < 256; ++i) every_byte += static_cast<char>(i);
