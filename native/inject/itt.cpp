@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -96,10 +97,18 @@ void tell(const Domain& domain, const Id& id, const std::string& args) {
     if (!keep_told(range_id(&domain, id), args)) without_room.count();
 }
 
+// Operators and ranges of torch, which `emit_itt` tells behind everybody who watches all threads: our
+// observer, and what stands for its ranges, have just begun the same.
+bool is_told_already(const Domain& domain, const itt::String* name) {
+    if (&domain != &torch_domain || !name) return false;
+    const std::string_view text = text_of(name->text);
+    return recorder->is_innermost(text.data(), text.size());
+}
+
 // A task that has an id may be described by it: as the range that it is then, but among those that nest.
 void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted())
+    if (is_wanted() && !is_told_already(domain, name))
         push_range(domain, name_of(domain, name), is_null(id) ? 0 : range_id(&domain, id));
     else
         push_unrecorded(domain);

@@ -12,8 +12,8 @@ namespace kinetograph::inject {
 
 inline const kinetograph_record_table* known_table() {
     const kinetograph_record_table* table = kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
-    constexpr size_t needed = offsetof(kinetograph_record_table, name_thread_by_id) +
-                              sizeof(kinetograph_record_table::name_thread_by_id);
+    constexpr size_t needed =
+        offsetof(kinetograph_record_table, is_innermost) + sizeof(kinetograph_record_table::is_innermost);
     return table && table->size >= needed ? table : nullptr;
 }
 

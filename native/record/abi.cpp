@@ -122,6 +122,14 @@ Operator known_of(const kinetograph_operator& told) {
     forget_told_operator(thread->told, place);
 }
 
+int is_innermost(const char* name, size_t bytes) noexcept {
+    const ThreadBuffer* thread = name ? listening_thread() : nullptr;
+    if (!thread || thread->lane->depth == 0) return 0;
+    const OpenScope& scope = thread->lane->entries[thread->lane->depth - 1];
+    const auto id = uint32_t(scope.name_and_meta.load(std::memory_order_relaxed) >> 32);
+    return Recorder::instance().strings().lookup(id) == std::string_view(name, bytes);
+}
+
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
     try {
         return Recorder::instance().intern(annotation_name({domain ? domain : "", domain ? domain_bytes : 0},
@@ -309,6 +317,7 @@ const kinetograph_record_table& table() {
         name_thread_by_id,
         tell_open_operator,
         end_told_operator,
+        is_innermost,
     };
     return functions;
 }

@@ -10,6 +10,7 @@
 #include "annotation_session.h"
 #include "base/itt_types.h"
 #include "check.h"
+#include "kinetograph/record_abi.h"
 
 using namespace kinetograph;
 using test::start;
@@ -382,6 +383,28 @@ TEST(counters_tell_nothing_in_a_pause_and_have_counted_after_it) {
     itt_calls.increase(counter);
     const trace::Trace trace = stop(session);
     CHECK(trace.size() == 1 && trace.args_of(0) == "\"value\":9");
+}
+
+// As with torch's emit_itt while our observer watches, which torch asks first.
+TEST(a_task_of_torch_that_was_recorded_as_an_operator_is_not_recorded_again) {
+    itt::Domain* torch = itt_calls.domain("PyTorch");
+    itt::Domain* other = itt_calls.domain("another");
+    itt::String* mm = itt_calls.string("aten::mm");
+    const kinetograph_record_table& table = *kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
+    const auto session = start();
+    const uint64_t outer = table.begin_operator(table.intern_text("aten::mm", 8), 0, 0, 0);
+    itt_calls.begin(torch, no_id, no_id, mm);
+    itt_calls.begin(other, no_id, no_id, mm);
+    itt_calls.begin(torch, no_id, no_id, itt_calls.string("of the program"));
+    itt_calls.end(torch);
+    itt_calls.end(other);
+    table.end_operator(outer, -1, 0);
+    itt_calls.end(torch);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 3);
+    CHECK(name(trace, 0) == "aten::mm" && category(trace, 0) == "cpu_op");
+    CHECK(name(trace, 1) == "aten::mm" && category(trace, 1) == "another");
+    CHECK(name(trace, 2) == "of the program" && category(trace, 2) == "cpu_op");
 }
 
 }  // namespace

@@ -145,6 +145,8 @@ typedef struct kinetograph_record_table {
      */
     int (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
     void (*end_told_operator)(uint64_t begun, uint64_t flops, uint64_t end_ticks);
+    /* Whether the scope that this thread is in, the innermost one, has this name. */
+    int (*is_innermost)(const char* name, size_t bytes);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(
