@@ -9,8 +9,7 @@ only torch knows how to tell: `HeardRange` has it do so.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 from kinetograph import _native
@@ -135,41 +134,50 @@ def _standing_for(ranges: Ranges, torchs: type) -> type:
 
 
 class HeardRange:
-    """A range of torch's own that tells although no profiler of torch's runs. So it comes to us, too."""
+    """A range of torch's own that tells although no profiler of torch's runs. So it comes to us, too.
+
+    Each time that it is entered is a range of torch's of its own, for it may be entered while it is open.
+    """
 
     def __init__(
         self, observer: Any, kind: Any, name: str, inputs: Sequence[Any], keywords: dict[str, Any]
     ) -> None:
         self._observer = observer
         self._kind = kind
-        self._name = name
-        self._range = kind(name, inputs, keywords)
+        # Inputs that torch has no type for are no error to the program: then it is told less.
+        self._calls: tuple[tuple[Any, ...], ...] = ((name, inputs, keywords), (name,))
+        self._open: list[Any] = []
+        kind(name, inputs, keywords)  # what torch's own would not be made with is an error here as well
 
     def __enter__(self) -> None:
-        self._heard(self._begin)
+        self._open.append(self._heard())
 
     def __exit__(self, *_error: object) -> None:
-        # Unheard, it would end only when it is let go of, and who launches kernels keeps it.
-        self._heard(self._end)
+        # Let go of, it ends, and needs nobody to hear it: torch's profiler, had it begun this one and
+        # stopped, would take a silent one for itself.
+        if self._open:
+            self._open.pop()
 
-    def _heard(self, act: Callable[[], None]) -> None:
-        is_heard = self._observer.kinetograph_torch_hear_ranges()
+    def _heard(self) -> Any:
+        # Looked up before, and made silent whatever came of it: Ctrl-C may raise wherever a call returns.
+        hear_no_more = self._observer.kinetograph_torch_hear_no_more
         try:
-            act()
+            self._observer.kinetograph_torch_hear_ranges()
+            return self._begun()
         finally:
-            if is_heard:
-                self._observer.kinetograph_torch_hear_no_more()
+            hear_no_more()
 
-    def _begin(self) -> None:
-        try:
-            self._range.__enter__()
-        except Exception:  # of inputs that torch has no type for: to the program that is no error
-            self._range = self._kind(self._name)
-            self._range.__enter__()
-
-    def _end(self) -> None:
-        with suppress(Exception):  # of one that could not begin
-            self._range.__exit__(None, None, None)
+    def _begun(self) -> Any:
+        for call in self._calls:
+            begun = self._kind(*call)
+            try:
+                begun.__enter__()
+                return begun
+            except Exception:
+                continue
+            finally:
+                del begun  # who keeps what Ctrl-C raised, as notebooks do, would keep it open
+        return None
 
 
 class _Compilation:

@@ -18,15 +18,18 @@ struct SilentProfiler : ProfilerStateBase {
 
 }  // namespace
 
-// In the calling thread, one after the other; 0 where that failed, and then there is nothing to undo.
-extern "C" __attribute__((visibility("default"))) int kinetograph_torch_hear_ranges() noexcept try {
+// In the calling thread, one after the other. Where a profiler of torch's runs, it is heard already, and its
+// callbacks take whatever is over it for their own.
+extern "C" __attribute__((visibility("default"))) void kinetograph_torch_hear_ranges() noexcept try {
+    if (ProfilerStateBase::get() != nullptr) return;
     ProfilerStateBase::push(std::make_shared<SilentProfiler>());
-    return 1;
 } catch (...) {
-    return 0;
 }
 
+// Also after the first did nothing: what is not ours stays.
 extern "C" __attribute__((visibility("default"))) void kinetograph_torch_hear_no_more() noexcept try {
+    auto* top = ProfilerStateBase::get(/*global=*/false);
+    if (top == nullptr || top->profilerType() != ActiveProfilerType::NONE) return;
     ProfilerStateBase::pop(/*global=*/false);
 } catch (...) {
 }
