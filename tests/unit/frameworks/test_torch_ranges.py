@@ -121,3 +121,11 @@ def test_a_range_that_is_left_once_too_often_is_no_error_of_the_program() -> Non
             pass
         kept.__exit__(None, None, None)
     assert [event.name for event in profile.events()] == ["kept"]
+
+
+def test_a_range_whose_inputs_torch_refuses_keeps_its_keywords_and_category() -> None:
+    keywords = {"scope": "user_scope", "depth": 3}
+    with kg.profile(record_shapes=True) as profile, made_range("refused", [*INPUTS, 1 << 70], keywords):
+        pass
+    (event,) = profile.events()
+    assert (event.category, event.args["depth"]) == ("user_annotation", 3)

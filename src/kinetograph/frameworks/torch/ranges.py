@@ -145,7 +145,7 @@ class HeardRange:
         self._observer = observer
         self._kind = kind
         # Inputs that torch has no type for are no error to the program: then it is told less.
-        self._calls: tuple[tuple[Any, ...], ...] = ((name, inputs, keywords), (name,))
+        self._calls: tuple[tuple[Any, ...], ...] = ((name, inputs, keywords), (name, (), keywords), (name,))
         self._open: list[Any] = []
         kind(name, inputs, keywords)  # what torch's own would not be made with is an error here as well
 
