@@ -35,6 +35,8 @@ class Cycle:
 
     @property
     def _session(self) -> Session:
+        if not self._prepared:
+            raise StateError("this trace was never prepared", hint="ask the profile, which start() prepares")
         return self._prepared[0]
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["EmittingSession"]
 
 
 class EmittingSession(Session):
-    """Sends from its start to its stop, in all threads. The recorder knows nothing of it."""
+    """Sends from its begin to its stop, in all threads. The recorder knows nothing of it."""
 
     def __init__(
         self,
@@ -25,7 +25,6 @@ class EmittingSession(Session):
         scopes: int,
         post_process: PostProcess | None,
         exit_path: str | None,
-        starts_paused: bool,
     ) -> None:
         super().__init__(0, config, activities, scopes, post_process, exit_path)
         emit = emit_nvtx if config.state is ProfilerState.NVTX else emit_itt
@@ -38,13 +37,13 @@ class EmittingSession(Session):
         self._numbers: list[int] = []
         self._is_running = True
         self.all_threads = True
-        self.has_begun = not starts_paused
-        if not starts_paused:
-            self._start()
+        self.has_begun = False
 
-    def _start(self) -> None:
+    def begin(self, starts_paused: bool) -> None:
+        """Apart from the construction, so that whoever an interrupt may reach knows the session by then."""
         try:
-            self._send()
+            if not starts_paused:
+                self.resume()
         except BaseException:
             self.discard()
             raise

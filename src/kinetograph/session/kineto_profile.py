@@ -119,13 +119,21 @@ class KinetoProfile(ProfileOutputs):
                 return
             from kinetograph.session.cycle import Cycle
 
-            # Known before anything runs that an interrupt could leave on.
-            self.profiler = Cycle(self._plan, self._new_trace_id())
-            self.profiler.prepare()
+            self._prepare(Cycle(self._plan, self._new_trace_id()))
             # Last, for it may be an error.
             if self._traces and not self.acc_events and not KinetoProfile._has_warned:
                 KinetoProfile._has_warned = True
                 warn_program(_CLEARS)
+
+    def _prepare(self, cycle: Cycle) -> None:
+        # Known before anything runs that an interrupt could leave on.
+        previous, self.profiler = self.profiler, cycle
+        try:
+            cycle.prepare()
+        except BaseException:
+            if self._running_cycle() is None:
+                self.profiler = previous
+            raise
 
     def start_trace(self) -> None:
         """Record from now on, after `prepare_trace`, which is made up for if it was left out."""

@@ -127,9 +127,10 @@ class Session:
         if config.state.only_emits:
             from kinetograph.session.emitting_session import EmittingSession
 
-            emitting = EmittingSession(config, chosen, mask, post_process, exit_path, starts_paused)
+            emitting = EmittingSession(config, chosen, mask, post_process, exit_path)
             if kept is not None:
                 kept.append(emitting)
+            emitting.begin(starts_paused)
             return emitting
         all_threads = all_threads or config.experimental_config.profile_all_threads
         # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.

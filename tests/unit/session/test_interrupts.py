@@ -16,7 +16,8 @@ import kinetograph as kg
 from kinetograph import _native
 from kinetograph.session import calls
 from kinetograph.session.cycle import Cycle
-from kinetograph.session.details import sessions_with_shapes
+from kinetograph.session.details import emits_shapes, sessions_with_shapes
+from kinetograph.session.emitting_session import EmittingSession
 from kinetograph.session.kineto_profile import KinetoProfile
 from kinetograph.session.recording import Session
 from kinetograph.session.step_tracker import KinetoStepTracker
@@ -175,6 +176,18 @@ def test_a_session_whose_start_was_interrupted_records_nothing(
     assert nothing_is_on()
 
 
+@pytest.mark.parametrize("state", [kg.ProfilerState.NVTX, kg.ProfilerState.ITT])
+@pytest.mark.parametrize("name", ["__init__", "begin", "resume"])
+def test_a_session_that_only_emits_whose_start_was_interrupted_sends_nothing(
+    monkeypatch: pytest.MonkeyPatch, name: str, state: kg.ProfilerState
+) -> None:
+    with interrupted(monkeypatch, EmittingSession, name, True):
+        kg.enable_profiler(kg.ProfilerConfig(state, report_input_shapes=True))
+    assert not emits_shapes()
+    with pytest.raises(kg.StateError, match="no session runs"):
+        kg.disable_profiler()
+
+
 CALLED_AT_START = [(Cycle, "__init__"), (Cycle, "prepare"), (Session, "start"), (Session, "_begin")]
 
 
@@ -194,6 +207,29 @@ def test_a_profile_whose_start_was_interrupted_leaves_nothing_on(
     with prof:
         kg.mark("recorded")
     assert "recorded" in names(prof.trace)
+
+
+@pytest.mark.parametrize("name", ["prepare", "__init__"])
+def test_a_profile_whose_second_start_failed_keeps_its_first_cycle(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    prof = kg.profile()
+    with prof:
+        kg.mark("recorded")
+    first, known = prof.profiler, prof.get_trace_id()
+    with interrupted(monkeypatch, Cycle, name, False):
+        prof.start()
+    assert prof.profiler is first
+    assert prof.get_trace_id() == known
+
+
+def test_a_cycle_that_was_never_prepared_says_so() -> None:
+    cycle = Cycle(kg.profile()._plan)
+    for ask in (cycle.start, cycle.pause, cycle.stop, cycle.discard, cycle.let_go):
+        with pytest.raises(kg.StateError, match="this trace was never prepared"):
+            ask()
+    cycle.resume()
+    assert not cycle.is_running
 
 
 def test_a_trace_says_where_it_was_recorded_though_its_stop_was_interrupted(
