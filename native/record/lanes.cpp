@@ -198,8 +198,7 @@ bool Recorder::move_stack(const ThreadBuffer& thread, Lane& lane, uint32_t units
 
 void Recorder::drop(ExtentRef& extent) {
     if (!extent) return;
-    extent.header->kind = ExtentKind::free;  // nothing for recovery to find
-    pool_.release(extent);
+    pool_.take_back(extent);
     extent = {};
 }
 

@@ -173,11 +173,13 @@ void SlabPool::close_extent(ExtentRef extent) {
 }
 
 void SlabPool::release(ExtentRef extent) {
-    const bool is_read_by_nobody = extent.header->kind == ExtentKind::free;
-    if (--extent.slab->extents == 0)
-        free_slab(extent.slab);
-    else if (is_read_by_nobody && belongs_here(*extent.slab->segment))
-        offer_room(extent);
+    if (--extent.slab->extents == 0) free_slab(extent.slab);
+}
+
+void SlabPool::take_back(ExtentRef extent) {
+    extent.header->kind = ExtentKind::free;  // nothing for recovery to find
+    release(extent);
+    if (!extent.slab->is_free && belongs_here(*extent.slab->segment)) offer_room(extent);
 }
 
 void SlabPool::rest(ExtentRef extent) {

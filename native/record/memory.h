@@ -83,6 +83,9 @@ public:
     // The extent will be read or written by one holder more / less.
     void retain(ExtentRef extent) { ++extent.slab->extents; }
     void release(ExtentRef extent);
+    // From its only holder: its room is for whoever comes next. `release` does not look at an extent, for
+    // that would bring pages of a file back into memory that were let go of.
+    void take_back(ExtentRef extent);
 
     void set_limits(const PoolLimits& limits);
     // From now on memory comes from this file (descriptor owned by the caller); -1: from anonymous memory
