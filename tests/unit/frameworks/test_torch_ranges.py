@@ -129,3 +129,25 @@ def test_a_range_whose_inputs_torch_refuses_keeps_its_keywords_and_category() ->
         pass
     (event,) = profile.events()
     assert (event.category, event.args["depth"]) == ("user_annotation", 3)
+
+
+def test_a_range_with_a_keyword_that_torch_refuses_keeps_the_others_and_its_inputs() -> None:
+    keywords = {"scope": "user_scope", "seed": 1 << 63, "depth": 3}
+    with kg.profile(record_shapes=True) as profile, made_range("refused", INPUTS, keywords):
+        pass
+    (event,) = profile.events()
+    assert (event.category, event.shapes, event.args["depth"]) == ("user_annotation", [[2, 3]], 3)
+
+
+def test_callbacks_see_ranges_with_inputs_whether_or_not_shapes_are_recorded() -> None:
+    seen: list[str] = []
+    handle = kg.add_global_callback(lambda fn: seen.append(fn.name))
+    try:
+        for record_shapes in (False, True):
+            with kg.profile(record_shapes=record_shapes) as profile, made_range("launch", INPUTS):
+                pass
+            (event,) = profile.events()
+            assert event.shapes == ([[2, 3]] if record_shapes else [])
+    finally:
+        kg.remove_callback(handle)
+    assert seen == ["launch", "launch"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import spelled
+from kinetograph.session.observer import is_observing
 from kinetograph.trace.words import RecordScope
 
 __all__ = ["Ranges", "traces_of_nodes"]
@@ -86,8 +87,10 @@ class Ranges:
             return self._torchs(name, inputs or (), keywords or {})
         if name.startswith(_COMPILATION):
             return _Compilation(self._torch, name)
-        if traces_of_nodes or (inputs and self.with_inputs):
+        if traces_of_nodes or (inputs and self.with_inputs and not _is_told_elsewhere()):
             return HeardRange(self._observer, self._torchs, name, inputs or (), keywords or {})
+        if inputs and self.with_inputs:
+            return _scope(name, keywords or {}, inputs)
         return self._known_scope(name, keywords or {})
 
     def _is_heard(self) -> bool:
@@ -109,11 +112,16 @@ class Ranges:
         return known
 
 
-def _scope(name: str, keywords: dict[str, Any]) -> Any:
+def _is_told_elsewhere() -> bool:
+    """To a tool or to callbacks of ours, which only scopes of ours are."""
+    return _native.is_emitting() or is_observing()
+
+
+def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = None) -> Any:
     is_users = keywords.get("scope") == "user_scope"
     members = {str(key): value for key, value in keywords.items() if key not in _OWN_KEYWORDS}
     kind = RecordScope.USER_SCOPE if is_users else RecordScope.FUNCTION
-    made = _native.scope(name, kind=kind, **members)
+    made = _native.scope(name, kind=kind, inputs=inputs, **members)
     # Torch runs a compiled backward pass in a copy of the context, and that pass is no task of its own.
     # Graphs of Inductor's are scopes of the user.
     return _native.run_by_operators(made)
@@ -144,8 +152,9 @@ class HeardRange:
     ) -> None:
         self._observer = observer
         self._kind = kind
-        # Inputs that torch has no type for are no error to the program: then it is told less.
-        self._calls: tuple[tuple[Any, ...], ...] = ((name, inputs, keywords), (name, (), keywords), (name,))
+        plain = {key: value for key, value in keywords.items() if _is_plain(value)}
+        # What torch has no type for is no error to the program: then it is told less.
+        self._calls = ((name, inputs, keywords), (name, (), keywords), (name, inputs, plain), (name, (), plain))
         self._open: list[Any] = []
         kind(name, inputs, keywords)  # what torch's own would not be made with is an error here as well
 
@@ -178,6 +187,10 @@ class HeardRange:
             finally:
                 del begun  # who keeps what Ctrl-C raised, as notebooks do, would keep it open
         return None
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, float)) or (isinstance(value, int) and -1 << 63 <= value < 1 << 63)
 
 
 class _Compilation:
