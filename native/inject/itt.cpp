@@ -98,20 +98,20 @@ void tell(const Domain& domain, const Id& id, const std::string& args) {
 }
 
 // Operators and ranges of torch, which `emit_itt` tells behind everybody who watches all threads: our
-// observer, and what stands for its ranges, have just begun the same.
-bool is_told_already(const Domain& domain, const itt::String* name) {
-    if (&domain != &torch_domain || !name) return false;
-    const std::string_view text = text_of(name->text);
-    return recorder->is_innermost(text.data(), text.size());
+// observer has just begun the same.
+bool is_told_already(const Domain& domain, uint32_t name) {
+    return &domain == &torch_domain && recorder->is_told_again(name);
 }
 
 // A task that has an id may be described by it: as the range that it is then, but among those that nest.
 void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (is_wanted() && !is_told_already(domain, name))
-        push_range(domain, name_of(domain, name), is_null(id) ? 0 : range_id(&domain, id));
-    else
+    if (!is_wanted()) return void(push_unrecorded(domain));
+    const uint32_t number = name_of(domain, name);
+    if (is_told_already(domain, number))
         push_unrecorded(domain);
+    else
+        push_range(domain, number, is_null(id) ? 0 : range_id(&domain, id));
 } catch (...) {
 }
 

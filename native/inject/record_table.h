@@ -13,7 +13,7 @@ namespace kinetograph::inject {
 inline const kinetograph_record_table* known_table() {
     const kinetograph_record_table* table = kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
     constexpr size_t needed =
-        offsetof(kinetograph_record_table, is_innermost) + sizeof(kinetograph_record_table::is_innermost);
+        offsetof(kinetograph_record_table, is_told_again) + sizeof(kinetograph_record_table::is_told_again);
     return table && table->size >= needed ? table : nullptr;
 }
 

@@ -78,8 +78,9 @@ void end_with(uint32_t name, const char* args, size_t args_bytes) noexcept {
     if (!thread) return 0;
     // A range of the program's may be open while a coroutine waits.
     const uint32_t more = RecordScope(scope) == RecordScope::user_scope ? 0 : is_operator;
-    return begin_known_scope(*thread, running_lane(*thread), name,
-                             open_meta(Category(category), RecordScope(scope), flags) | more);
+    return begin_known_scope(
+        *thread, running_lane(*thread), name,
+        open_meta(Category(category), RecordScope(scope), flags) | more | may_be_told_again);
 }
 
 [[gnu::hot]] void end_operator(uint64_t begun, int64_t sequence, uint32_t forward_thread) noexcept {
@@ -122,12 +123,14 @@ Operator known_of(const kinetograph_operator& told) {
     forget_told_operator(thread->told, place);
 }
 
-int is_innermost(const char* name, size_t bytes) noexcept {
-    const ThreadBuffer* thread = name ? listening_thread() : nullptr;
+int is_told_again(uint32_t name) noexcept {
+    ThreadBuffer* thread = listening_thread();
     if (!thread || thread->lane->depth == 0) return 0;
-    const OpenScope& scope = thread->lane->entries[thread->lane->depth - 1];
-    const auto id = uint32_t(scope.name_and_meta.load(std::memory_order_relaxed) >> 32);
-    return Recorder::instance().strings().lookup(id) == std::string_view(name, bytes);
+    std::atomic<uint64_t>& scope = thread->lane->entries[thread->lane->depth - 1].name_and_meta;
+    const uint64_t packed = scope.load(std::memory_order_relaxed);
+    if (packed >> 32 != name || (packed & may_be_told_again) == 0) return 0;
+    scope.store(packed & ~uint64_t(may_be_told_again), std::memory_order_relaxed);
+    return 1;
 }
 
 uint32_t intern_annotation(const char* domain, size_t domain_bytes, const char* name, size_t bytes) noexcept {
@@ -317,7 +320,7 @@ const kinetograph_record_table& table() {
         name_thread_by_id,
         tell_open_operator,
         end_told_operator,
-        is_innermost,
+        is_told_again,
     };
     return functions;
 }

@@ -71,6 +71,8 @@ inline constexpr uint32_t stack_of_calls = uint32_t(1) << 16;
 
 // Beside what open_meta gives, and in no record: of a framework, which gives way to nobody before it ends.
 inline constexpr uint32_t is_operator = uint32_t(1) << 24;
+// As that one: somebody else may tell of this one, too, and has not yet.
+inline constexpr uint32_t may_be_told_again = uint32_t(1) << 25;
 
 // category | scope << 8 | flags << 16
 inline constexpr uint32_t open_meta(Category category, RecordScope scope, uint8_t flags = 0) {

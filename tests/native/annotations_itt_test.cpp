@@ -414,3 +414,23 @@ int main(int argc, char** argv) {
     connect(argv[1]);
     return test::run_all();
 }
+// As where no observer watches, or a program has ranges of one name within each other.
+TEST(tasks_of_torch_within_others_of_their_name_are_recorded) {
+    itt::Domain* torch = itt_calls.domain("PyTorch");
+    itt::String* sum = itt_calls.string("aten::sum");
+    const kinetograph_record_table& table = *kinetograph_record_table_for(KINETOGRAPH_RECORD_ABI);
+    const uint32_t known = table.intern_text("aten::sum", 9);
+    const auto session = start();
+    for (int i = 0; i < 2; ++i) itt_calls.begin(torch, no_id, no_id, sum);
+    for (int i = 0; i < 2; ++i) itt_calls.end(torch);
+    table.begin(known, 0, 0);
+    itt_calls.begin(torch, no_id, no_id, sum);
+    itt_calls.end(torch);
+    table.end(known);
+    const uint64_t watched = table.begin_operator(known, 0, 0, 0);
+    for (int i = 0; i < 2; ++i) itt_calls.begin(torch, no_id, no_id, sum);
+    for (int i = 0; i < 2; ++i) itt_calls.end(torch);
+    table.end_operator(watched, -1, 0);
+    CHECK(stop(session).size() == 6);
+}
+

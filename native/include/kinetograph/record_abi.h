@@ -145,8 +145,9 @@ typedef struct kinetograph_record_table {
      */
     int (*tell_open_operator)(uint64_t begun, const kinetograph_operator* told);
     void (*end_told_operator)(uint64_t begun, uint64_t flops, uint64_t end_ticks);
-    /* Whether the scope that this thread is in, the innermost one, has this name. */
-    int (*is_innermost)(const char* name, size_t bytes);
+    /* Whether the innermost scope of this thread is an operator of this name, as begin_operator() began it,
+     * and this was not asked since: who has come to tell of it a second time leaves it at that. */
+    int (*is_told_again)(uint32_t name);
 } kinetograph_record_table;
 
 __attribute__((visibility("default"))) const kinetograph_record_table* kinetograph_record_table_for(
