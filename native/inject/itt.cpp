@@ -81,20 +81,20 @@ bool keep_told(uint64_t range, const std::string& args) {
     Told& all = told();
     std::lock_guard lock(library_mutex);
     if (all.by_range.size() >= all.most && !all.by_range.contains(range)) return false;
-    std::string& text = all.by_range[range];
-    if (!text.empty()) text += ',';
-    text += args;
+    const bool fits = append_args(all.by_range[range], args);
     all.count.store(all.by_range.size(), std::memory_order_relaxed);
-    return true;
+    return fits;
 }
 
 // Of the range with that id, else of the innermost task.
 void tell(const Domain& domain, const Id& id, const std::string& args) {
     static CountedNote without_room{
-        "partial", "metadata of ITT were left out: 65,536 ranges had some and had not ended"};
-    static_assert(Told::most == 65'536);
-    if (is_null(id)) return describe_range(domain, args);
-    if (!keep_told(range_id(&domain, id), args)) without_room.count();
+        "partial",
+        "metadata of ITT were left out: 65,536 ranges had some and had not ended, "
+        "or one had more than 48 KiB"};
+    static_assert(Told::most == 65'536 && longest_args == 48 * 1024);
+    if (!(is_null(id) ? describe_range(domain, args) : keep_told(range_id(&domain, id), args)))
+        without_room.count();
 }
 
 // Operators and ranges of torch, which `emit_itt` tells behind everybody who watches all threads: our
@@ -117,10 +117,8 @@ void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcep
 
 void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) noexcept try {
     const Domain& domain = domain_of(handle);
-    char text[32];
-    std::snprintf(text, sizeof text, "%p", function);
     if (is_wanted())
-        push_range(domain, name_id(domain, text));
+        push_range(domain, name_id(domain, hex(reinterpret_cast<uintptr_t>(function))));
     else
         push_unrecorded(domain);
 } catch (...) {

@@ -26,7 +26,8 @@ public:
         : name_(domain, name), type_(type) {}
 
     void add(int64_t more) {
-        record(is_whole() ? double(value_.fetch_add(more) + more)
+        // As numbers without a sign, which may overflow.
+        record(is_whole() ? double(int64_t(uint64_t(value_.fetch_add(more)) + uint64_t(more)))
                           : fraction_.fetch_add(double(more)) + double(more));
     }
     void set(const void* value);
@@ -55,7 +56,12 @@ T read(const void* data, size_t index) {
     return value;
 }
 
-// Calls `take` with the number, as the type it has.
+// What others mean is behind a pointer that may lead anywhere.
+bool is_known(itt::Number type) {
+    return type >= itt::Number::u64 && type <= itt::Number::f64;
+}
+
+// Calls `take` with the number, as the known type it has.
 template <class Take>
 void read_number(itt::Number type, const void* data, size_t index, Take take) {
     switch (type) {
@@ -94,6 +100,9 @@ IttCounter& counter_named(const Domain& domain, std::string_view name, itt::Numb
 }  // namespace
 
 void IttCounter::set(const void* value) {
+    static CountedNote unreadable{"annotations",
+                                  "values of ITT counters were not recorded: their type is not known"};
+    if (!is_known(type_)) return unreadable.count();
     read_number(type_, value, 0, [this](auto number) {
         if (is_whole())
             value_.store(int64_t(number));
@@ -119,7 +128,20 @@ void add_to_counter(const itt::Domain* domain, const itt::String* name, int64_t 
     counter_named(domain_of(domain), text_of(name), itt::Number::u64).add(more);
 }
 
+namespace {
+
+// Programs tell of an address by it.
+std::string unreadable_value(size_t count, const void* data) {
+    static CountedNote unreadable{"partial", "arrays in metadata of ITT are null: their type is not known"};
+    if (count == 1) return '"' + hex(reinterpret_cast<uintptr_t>(data)) + '"';
+    unreadable.count();
+    return "null";
+}
+
+}  // namespace
+
 std::string itt_values(itt::Number type, size_t count, const void* data) {
+    if (!is_known(type)) return unreadable_value(count, data);
     constexpr size_t most = 1024;
     static CountedNote cut{"partial",
                            "arrays in metadata of ITT are here with their first 1,024 elements only"};

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "inject/counted_note.h"
 #include "inject/library_lock.h"
 #include "inject/record_table.h"
 #include "inject/thread_state.h"
@@ -13,11 +14,11 @@ namespace kinetograph::inject {
 
 namespace {
 
-constexpr const char* cut = "names are in a domain of NVTX or ITT that was longer than 16 KiB and was cut";
+CountedNote cut{"names", "names are in a domain of NVTX or ITT that was longer than 16 KiB and was cut"};
 
 uint32_t intern(const Domain& domain, std::string_view text) {
     if (domain.category() != KINETOGRAPH_ANNOTATION) return recorder->intern_text(text.data(), text.size());
-    if (domain.is_shortened()) recorder->note("names", cut, 1);
+    if (domain.is_shortened()) cut.count();
     return recorder->intern_annotation(domain.name().data(), domain.name().size(), text.data(), text.size());
 }
 

@@ -20,17 +20,19 @@ DomainRanges& ranges_of(const Domain& domain) {
     return domains.emplace_back(DomainRanges{&domain, {}});
 }
 
-// Apart from the rest: most ranges have none, and whoever calls it would have to save more.
-[[gnu::noinline]] void append_args(OpenRange& range, std::string_view more) {
-    if (more.empty()) return;
-    if (!range.args)
-        range.args = std::make_unique<std::string>(more);
-    else
-        range.args->append(1, ',').append(more);
+void join_args(std::string& args, std::string_view more) {
+    if (!args.empty() && !more.empty()) args += ',';
+    args += more;
 }
 
+std::string& args_of(OpenRange& range) {
+    if (!range.args) range.args = std::make_unique<std::string>();
+    return *range.args;
+}
+
+// Apart from the rest: most ranges have none, and whoever calls it would have to save more.
 [[gnu::noinline]] void end_with_args(OpenRange& range, std::string_view more) {
-    append_args(range, more);
+    join_args(args_of(range), more);
     recorder->end_with(range.name, range.args->data(), range.args->size());
 }
 
@@ -50,6 +52,12 @@ OpenRange* innermost(DomainRanges& ranges) {
 }
 
 }  // namespace
+
+bool append_args(std::string& args, std::string_view more) {
+    if (!args.empty() && args.size() + more.size() >= longest_args) return false;
+    join_args(args, more);
+    return true;
+}
 
 int push_range(const Domain& domain, uint32_t name, uint64_t number) {
     DomainRanges& ranges = ranges_of(domain);
@@ -88,9 +96,10 @@ int pop_range(const Domain& domain, std::string_view more_args) {
     return int(ranges.open.size() + ranges.beyond);
 }
 
-void describe_range(const Domain& domain, std::string_view args) {
-    if (args.empty()) return;
-    if (OpenRange* range = innermost(ranges_of(domain))) append_args(*range, args);
+bool describe_range(const Domain& domain, std::string_view args) {
+    if (args.empty()) return true;
+    OpenRange* range = innermost(ranges_of(domain));
+    return !range || append_args(args_of(*range), args);
 }
 
 uint64_t innermost_number(const Domain& domain) {

@@ -1,6 +1,8 @@
 #include "inject/text.h"
 
+#include <charconv>
 #include <cwchar>
+#include <iterator>
 
 namespace kinetograph::inject {
 
@@ -48,6 +50,11 @@ std::string utf8(const wchar_t* text) {
     std::string out;
     for (; text && *text; ++text) append_character(out, char32_t(*text));
     return out;
+}
+
+std::string hex(uint64_t number) {
+    char text[2 + 2 * sizeof number] = {'0', 'x'};
+    return {text, std::to_chars(text + 2, std::end(text), number, 16).ptr};
 }
 
 }  // namespace kinetograph::inject

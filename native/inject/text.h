@@ -1,6 +1,7 @@
 // Texts as their makers hand them over.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,8 @@ std::string utf8(const wchar_t* text);
 inline std::string utf8(const char* text) {
     return std::string(text_of(text));
 }
+
+// "0x..."
+std::string hex(uint64_t number);
 
 }  // namespace kinetograph::inject

@@ -254,13 +254,6 @@ TEST(counters_of_narrow_numbers_are_read_and_those_of_none_are_told_of) {
     CHECK(notes_that_begin(trace, "2 values of NVTX counters were not recorded") == 1);
 }
 
-// The number that a note begins with, 0 without one.
-uint64_t count_in_note(const trace::Trace& trace, std::string_view text) {
-    for (const trace::Note& note : trace.notes)
-        if (note.text.find(text) != note.text.npos) return std::stoull(note.text);
-    return 0;
-}
-
 TEST(many_values_that_cannot_be_read_are_counted_without_a_record_each) {
     constexpr int many = 100'000;
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting in vain");
