@@ -1,6 +1,7 @@
 #include "inject/nvtx_counters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -28,12 +29,14 @@ struct Field {
     std::string name;
     uint64_t type;
     Meaning meaning;
-    double total = 0;  // of differences; with the lock
+    size_t entry = 0;       // of a group
+    bool is_number = true;  // as far as its flags say
+    double total = 0;       // of differences; with the lock
 };
 
 struct Counter {
     Field whole;                // what it is unless it is a group
-    std::vector<Field> fields;  // of a group, by entry; with the lock, and the same once they are there
+    std::vector<Field> fields;  // of a group; with the lock, and the same once they are there
 };
 
 struct Counters {
@@ -134,7 +137,7 @@ namespace {
 
 CountedNote unreadable{"annotations",
                        "values of NVTX counters were not recorded: they are of a type that is no number, cut "
-                       "short, or of a counter that nobody registered"};
+                       "short, infinite differences, or of a counter that nobody registered"};
 
 Counter* registered_counter(const Domain& domain, uint64_t id) {
     Counter* counter = counter_of(domain, id);
@@ -150,17 +153,26 @@ bool is_difference(const Field& field) {
 void record(const Domain& domain, Field& field, uint64_t ticks, double value) {
     value *= field.meaning.scale.value_or(1);
     if (is_difference(field)) {
+        if (!std::isfinite(value)) return unreadable.count();
         std::lock_guard lock(library_mutex);
         value = field.total += value;
     }
     if (is_listening()) recorder->annotation_counter(name_id(domain, field.name), ticks, value);
 }
 
+bool is_plain(const SchemaEntry& entry) {
+    return entry.array() == 0 && !entry.is_pointer() && !entry.is_offset();
+}
+
+// The time of a sample is none of its numbers. Nobody tells which entry of a union is meant.
 std::vector<Field> fields_in(const Schema& group, const Field& whole) {
     std::vector<Field> fields;
-    for (const SchemaEntry& entry : group.entries)
+    for (size_t i = 0; i < group.entries.size(); ++i) {
+        const SchemaEntry& entry = group.entries[i];
+        if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP) continue;
         fields.push_back({group.is_alias() ? whole.name : whole.name + "." + entry.name, entry.type,
-                          entry.meaning.within(whole.meaning)});
+                          entry.meaning.within(whole.meaning), i, is_plain(entry) && !group.is_union()});
+    }
     return fields;
 }
 
@@ -178,14 +190,14 @@ void for_each_number(const Domain& domain, Counter& counter, Blob sample, Visit&
     if (!group) return visit(counter.whole, sample);
     const Placed placed = Layout(domain, {}).place(*group, sample);
     std::vector<Field>& fields = fields_of(counter, *group);
-    for (size_t i = 0; i < fields.size(); ++i) visit(fields[i], placed.at(group->entries[i]));
+    for (Field& field : fields) visit(field, placed.at(group->entries[field.entry]));
 }
 
 void record_values(const Domain& domain, Counter& counter, uint64_t ticks, Blob sample) {
     for_each_number(domain, counter, sample, [&](Field& field, Blob bytes) {
         double value;
         if (!is_listening() && !is_difference(field)) return;
-        if (bytes.data && read_number(field.type, bytes, value))
+        if (field.is_number && bytes.data && read_number(field.type, bytes, value))
             record(domain, field, ticks, value);
         else
             unreadable.count();
@@ -209,8 +221,9 @@ void sample_zero(const Domain& domain, uint64_t id) {
     Counter* counter = registered_counter(domain, id);
     if (!counter) return;
     const uint64_t now = recorder->ticks();
-    for_each_number(domain, *counter, {nullptr, 0},
-                    [&](Field& field, Blob) { record(domain, field, now, 0); });
+    for_each_number(domain, *counter, {nullptr, 0}, [&](Field& field, Blob) {
+        if (field.is_number) record(domain, field, now, 0);
+    });
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -216,6 +217,60 @@ TEST(each_counter_of_a_group_may_have_a_meaning_of_its_own) {
     const trace::Trace trace = stop(session);
     CHECK(values_of(trace, "group.level") == (std::vector<std::string>{"\"value\":30", "\"value\":30"}));
     CHECK(values_of(trace, "group.more") == (std::vector<std::string>{"\"value\":40", "\"value\":80"}));
+}
+
+// Of a struct: a pointer, two numbers, the time of the sample, and a number.
+TEST(what_is_no_number_in_a_group_is_none) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting mixed groups");
+    struct Sample {
+        const double* elsewhere;
+        int32_t two[2];
+        uint64_t time;
+        int32_t level;
+    };
+    nvtxPayloadSchemaEntry_t entries[4] = {};
+    entries[0].flags = NVTX_PAYLOAD_ENTRY_FLAG_POINTER;
+    entries[0].type = NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE;
+    entries[1].flags = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE;
+    entries[1].type = NVTX_PAYLOAD_ENTRY_TYPE_INT32;
+    entries[1].arrayOrUnionDetail = 2;
+    entries[2].flags = NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP;
+    entries[2].type = NVTX_PAYLOAD_ENTRY_TYPE_UINT64;
+    entries[3].type = NVTX_PAYLOAD_ENTRY_TYPE_INT32;
+    entries[3].name = "level";
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+    schema.entries = entries;
+    schema.numEntries = 4;
+    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    const uint64_t group = counter_of(domain, "mixed", nvtxPayloadSchemaRegister(domain, &schema));
+    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_UNION;
+    const uint64_t one_of = counter_of(domain, "one of", nvtxPayloadSchemaRegister(domain, &schema));
+    const double number = 1;
+    const Sample sample{&number, {11, 22}, 123456789, 5};
+    wait_for_other_losses();
+    const auto session = start();
+    nvtxCounterSample(domain, group, &sample, sizeof sample);
+    nvtxCounterSampleNoValue(domain, group, NVTX_COUNTER_SAMPLE_ZERO);
+    nvtxCounterSample(domain, one_of, &sample, sizeof sample);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 2);
+    CHECK(values_of(trace, "mixed.level") == (std::vector<std::string>{"\"value\":5", "\"value\":0"}));
+    CHECK(notes_that_begin(trace, "5 values of NVTX counters were not recorded") == 1);
+}
+
+TEST(a_difference_that_is_no_number_is_left_out_of_the_sum) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting what is not");
+    const nvtxSemanticsCounter_t meaning = differences(1, 1);
+    const uint64_t sum = counter_of(domain, "sum", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, &meaning);
+    wait_for_other_losses();
+    const auto session = start();
+    for (const double value : {1.0, 2.0, double(NAN), double(INFINITY), 1.0})
+        nvtxCounterSampleFloat64(domain, sum, value);
+    const trace::Trace trace = stop(session);
+    CHECK(values_of(trace, "sum") == (std::vector<std::string>{"\"value\":1", "\"value\":3", "\"value\":4"}));
+    CHECK(notes_that_begin(trace, "2 values of NVTX counters were not recorded") == 1);
 }
 
 TEST(differences_are_summed_up_while_nobody_records) {
