@@ -51,8 +51,17 @@ bool has_own_place(const Schema& schema, const SchemaEntry& entry) {
     return entry.offset != 0 || schema.is_union();
 }
 
+// Of a type that is registered later, or not at all: it may need any alignment.
+bool is_late(const Domain& domain, const SchemaEntry& entry) {
+    if (entry.type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START || entry.is_pointer() || entry.is_offset())
+        return false;
+    const Schema* nested = schema_of(domain, entry.type);
+    return nested ? nested->is_late : !enumeration_of(domain, entry.type);
+}
+
 size_t place_behind(const Domain& domain, const Schema& schema, const SchemaEntry& entry, size_t end) {
-    return has_own_place(schema, entry) ? entry.offset : aligned(end, align_of(domain, schema, entry));
+    if (has_own_place(schema, entry)) return entry.offset;
+    return end != 0 && is_late(domain, entry) ? nowhere : aligned(end, align_of(domain, schema, entry));
 }
 
 size_t known_or_zero(size_t offset) {
@@ -64,8 +73,11 @@ size_t known_or_zero(size_t offset) {
 void lay_out(const Domain& domain, Schema& schema) {
     size_t end = 0, furthest = 0;
     bool is_whole = true;
+    schema.has_places = true;
+    schema.is_late = false;
     for (SchemaEntry& entry : schema.entries) {
         schema.align = std::max(schema.align, align_of(domain, schema, entry));
+        schema.is_late = schema.is_late || is_late(domain, entry);
         const size_t offset = place_behind(domain, schema, entry, end);
         schema.has_places = schema.has_places && offset != nowhere;
         entry.offset = known_or_zero(offset);
@@ -96,9 +108,9 @@ Placed Layout::place(const Schema& schema, Blob bytes) {
     if (schema.size != 0) bytes = bytes.first(schema.size);
     Placed placed{schema, bytes, {}, schema.size != 0 ? std::optional(schema.size) : std::nullopt};
     if (schema.has_places && placed.size) return placed;
-    placed.offsets.assign(schema.entries.size(), nowhere);
     placed_ += schema.entries.size() + 1;
-    if (depth_ >= deepest || placed_ > most_entries) return placed;
+    if (depth_ >= deepest || placed_ > most_entries) return {schema, {nullptr, 0}, {}, placed.size};
+    placed.offsets.assign(schema.entries.size(), nowhere);
     ++depth_;
     size_t end = 0;
     for (size_t i = 0; i < schema.entries.size(); ++i) {

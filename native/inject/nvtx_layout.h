@@ -15,7 +15,8 @@
 
 namespace kinetograph::inject {
 
-// As far as the schema alone tells it: offsets, size and alignment. Called once, when it is registered.
+// As far as the schema alone tells it: offsets, size and alignment. Called when it is registered, and again
+// for one that was late.
 void lay_out(const Domain& domain, Schema& schema);
 
 inline constexpr size_t nowhere = SIZE_MAX;

@@ -8,6 +8,7 @@
 
 #include "base/json_members.h"
 #include "inject/counted_note.h"
+#include "inject/nested_ranges.h"
 #include "inject/nvtx_blob.h"
 #include "inject/nvtx_domains.h"
 #include "inject/nvtx_layout.h"
@@ -21,13 +22,16 @@ namespace {
 
 constexpr int deepest = 16;              // schemas within schemas; one within itself would have no end
 constexpr size_t most_elements = 1024;   // of an array; what follows is left out
-constexpr size_t most_values = 1 << 14;  // of all: arrays within arrays may have no end either
+constexpr size_t most_values = 1 << 15;  // entries and elements: arrays within arrays may have no end either
 constexpr size_t longest = 4096;         // of texts, in characters
+constexpr size_t most_json = 40 * 1024;  // of an event: with what else it says, the recorder can keep it
+static_assert(most_json < longest_args);
 constexpr std::string_view nothing = "null";
 
 CountedNote cut_arrays{"partial", "arrays in payloads of NVTX are here with their first 1,024 elements only"};
 CountedNote cut_texts{"partial", "texts in payloads of NVTX are here with their first 4,096 characters only"};
 CountedNote left_out{"partial", "payloads of NVTX were left out: their event had more than 1,024"};
+CountedNote too_long{"partial", "events of NVTX have only the first 40 KiB of their payloads"};
 CountedNote unreadable{
     "partial",
     "values in payloads of NVTX are null: they were cut short, of a type that is not known, "
@@ -41,17 +45,25 @@ public:
     Decoder(const Domain& domain, std::span<const nvtxPayloadData_t> event)
         : domain_(domain), layout_(domain, event) {}
 
-    std::string json(const nvtxPayloadData_t& payload) {
-        if (!payload.payload) return std::string(nothing);
+    void append_payload(std::string& out, const nvtxPayloadData_t& payload) {
+        if (!payload.payload) return void(out += nothing);
         const Blob blob = bytes_of(payload);
-        std::string out;
         if (payload.schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_RAW)
             append_raw(out, blob);
         else if (SchemaEntry::is_string_type(payload.schemaId))
             base::append_json_string(out, text_in(payload.schemaId, blob, SIZE_MAX));
         else
             append_value(out, payload.schemaId, blob, 0);
-        return out.empty() ? std::string(nothing) : out;
+    }
+
+    // Takes back what does not fit behind `before`; false then, and of all that would follow.
+    bool fits(std::string& out, size_t before) {
+        if (is_full_) return false;
+        if (out.size() <= most_json) return true;
+        out.resize(before);
+        is_full_ = true;
+        too_long.count();
+        return false;
     }
 
     std::string take_message() { return std::move(message_); }
@@ -68,9 +80,12 @@ private:
         return {data, size_of_type(domain_, payload.schemaId)};
     }
 
+    // Also for one that holds others: those may be without end.
+    bool has_room(int depth) { return ++values_ <= most_values && depth < deepest; }
+
     void append_value(std::string& out, uint64_t type, Blob blob, int depth) {
         const size_t before = out.size();
-        if (++values_ <= most_values && depth < deepest && try_append_value(out, type, blob, depth)) return;
+        if (has_room(depth) && try_append_value(out, type, blob, depth)) return;
         out.resize(before);
         out += nothing;
         unreadable.count();
@@ -93,20 +108,27 @@ private:
     bool append_struct(std::string& out, const Placed& placed, int depth) {
         const Schema& schema = placed.schema;
         if (schema.is_alias()) return append_entry(out, placed, schema.entries[0], depth), true;
-        std::string members;
+        const size_t first = out.size() + 1;
+        out += '{';
         for (const SchemaEntry& entry : schema.entries) {
             if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR) continue;
-            std::string value;
-            append_entry(value, placed, entry, depth);
-            if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE && value.size() > 2 && value[0] == '"')
-                message_ = text_in_json(value);
-            if (!members.empty()) members += ',';
-            base::append_json_string(members, name_of_entry(schema, entry));
-            members += ':';
-            members += value;
+            const size_t before = out.size();
+            if (before != first) out += ',';
+            append_member(out, placed, entry, depth);
+            if (!fits(out, before)) break;
         }
-        out += '{' + members + '}';
+        out += '}';
         return true;
+    }
+
+    void append_member(std::string& out, const Placed& placed, const SchemaEntry& entry, int depth) {
+        base::append_json_string(out, name_of_entry(placed.schema, entry));
+        out += ':';
+        const size_t before = out.size();
+        append_entry(out, placed, entry, depth);
+        const std::string_view value = std::string_view(out).substr(before);
+        if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE && value.size() > 2 && value[0] == '"')
+            message_ = text_in_json(value);
     }
 
     // What append_json_string made of it, undone.
@@ -123,7 +145,8 @@ private:
     void append_entry(std::string& out, const Placed& in, const SchemaEntry& entry, int depth) {
         const size_t before = out.size();
         Blob blob = in.at(entry);
-        const bool ok = blob.data && !entry.is_offset() && follow_pointer(out, entry, blob) &&
+        const bool ok = has_room(depth) && blob.data && !entry.is_offset() &&
+                        follow_pointer(out, entry, blob) &&
                         (out.size() != before || append_entry_data(out, in, entry, blob, depth));
         if (ok) return;
         out.resize(before);
@@ -195,11 +218,13 @@ private:
                 elements.is_cut = true;
                 break;
             }
+            const size_t before = out.size();
             if (i != 0) out += ',';
             if (lengths.size() > 1)
                 append_elements(out, elements, lengths.subspan(1));
             else
                 append_element(out, elements);
+            if (!fits(out, before)) break;
         }
         out += ']';
     }
@@ -257,15 +282,17 @@ private:
     }
 
     // Each of the same length, up to one that is empty.
-    static bool append_strings(std::string& out, const SchemaEntry& entry, Blob blob) {
+    bool append_strings(std::string& out, const SchemaEntry& entry, Blob blob) {
         size_t one;
         if (__builtin_mul_overflow(entry.detail, character_size(entry.type), &one)) return false;
         const size_t length = length_to_zero(blob, one);
         if (length > most_elements) cut_arrays.count();
         out += '[';
         for (size_t i = 0; i < std::min(length, most_elements); ++i) {
+            const size_t before = out.size();
             if (i != 0) out += ',';
             base::append_json_string(out, text_in(entry.type, blob.at(i * one), entry.detail));
+            if (!fits(out, before)) break;
         }
         out += ']';
         return true;
@@ -333,6 +360,7 @@ private:
     Layout layout_;
     std::string message_;
     size_t values_ = 0;
+    bool is_full_ = false;
 };
 
 }  // namespace
@@ -344,8 +372,10 @@ DecodedPayload decode_payloads(const Domain& domain, const nvtxPayloadData_t* pa
     size_t shown = 0;
     for (size_t i = 0; i < std::min(event.size(), most_elements); ++i) {
         if (payloads[i].schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) continue;
+        const size_t before = values.size();
         if (shown++ != 0) values += ',';
-        values += decoder.json(event[i]);
+        decoder.append_payload(values, event[i]);
+        if (!decoder.fits(values, before)) break;
     }
     if (event.size() > most_elements) left_out.count(event.size() - most_elements);
     return {shown == 1 ? values : '[' + values + ']', decoder.take_message()};

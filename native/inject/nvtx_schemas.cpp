@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "inject/library_lock.h"
@@ -14,9 +16,13 @@ namespace kinetograph::inject {
 
 namespace {
 
+using Key = std::pair<const Domain*, uint64_t>;
+
 struct Registered {
-    std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Schema>> schemas;
-    std::map<std::pair<const Domain*, uint64_t>, std::unique_ptr<const Enumeration>> enumerations;
+    std::map<Key, std::unique_ptr<const Schema>> schemas;
+    std::map<Key, std::unique_ptr<const Enumeration>> enumerations;
+    std::set<Key> late;                              // of schemas
+    std::deque<std::unique_ptr<const Schema>> were;  // late ones, which others may be reading
     uint64_t next_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
 };
 
@@ -24,6 +30,46 @@ struct Registered {
 Registered& registered() {
     static Registered& all = *new Registered;
     return all;
+}
+
+std::vector<std::pair<Key, Schema>> late_schemas_of(const Domain& domain) {
+    Registered& all = registered();
+    std::lock_guard lock(library_mutex);
+    std::vector<std::pair<Key, Schema>> late;
+    for (auto key = all.late.lower_bound({&domain, 0}); key != all.late.end() && key->first == &domain; ++key)
+        late.emplace_back(*key, *all.schemas[*key]);
+    return late;
+}
+
+void replace_late(const Key& key, Schema&& schema) {
+    auto known = std::make_unique<const Schema>(std::move(schema));
+    Registered& all = registered();
+    std::lock_guard lock(library_mutex);
+    if (all.late.erase(key) == 0) return;
+    all.were.push_back(std::exchange(all.schemas[key], std::move(known)));
+}
+
+// Lays out those that waited for what has been registered now, and those that waited for them. Each once: it
+// is not late any more.
+void complete_schemas(const Domain& domain) {
+    for (bool is_done = false; !is_done;) {
+        is_done = true;
+        for (auto& [key, schema] : late_schemas_of(domain)) {
+            lay_out(domain, schema);
+            if (schema.is_late) continue;
+            replace_late(key, std::move(schema));
+            is_done = false;
+        }
+    }
+}
+
+uint64_t keep(const Domain& domain, uint64_t id, std::unique_ptr<const Schema> schema) {
+    Registered& all = registered();
+    std::lock_guard lock(library_mutex);
+    const Key key{&domain, id != 0 ? id : all.next_id++};
+    const bool is_late = schema->is_late;
+    if (all.schemas.try_emplace(key, std::move(schema)).second && is_late) all.late.insert(key);
+    return key.second;
 }
 
 }  // namespace
@@ -44,11 +90,9 @@ uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* at
         schema->size = attributes->payloadStaticSize;
     if (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) schema->packing = attributes->packAlign;
     lay_out(domain, *schema);
-    Registered& all = registered();
-    std::lock_guard lock(library_mutex);
-    const bool has_id = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
-    const uint64_t id = has_id ? attributes->schemaId : all.next_id++;
-    all.schemas.try_emplace({&domain, id}, std::move(schema));
+    const bool has_id = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0;
+    const uint64_t id = keep(domain, has_id ? attributes->schemaId : 0, std::move(schema));
+    complete_schemas(domain);
     return id;
 }
 
@@ -57,6 +101,14 @@ namespace {
 // A program gives its values as 64 bits: those of -1 are more than a smaller enumeration has.
 uint64_t bits_of(size_t bytes) {
     return bytes >= sizeof(uint64_t) ? UINT64_MAX : (uint64_t(1) << 8 * bytes) - 1;
+}
+
+uint64_t keep(const Domain& domain, uint64_t id, std::unique_ptr<const Enumeration> enumeration) {
+    Registered& all = registered();
+    std::lock_guard lock(library_mutex);
+    const Key key{&domain, id != 0 ? id : all.next_id++};
+    all.enumerations.try_emplace(key, std::move(enumeration));
+    return key.second;
 }
 
 }  // namespace
@@ -74,11 +126,9 @@ uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attrib
         if ((entry.value & ~bits) != 0 || (bits == UINT64_MAX && int64_t(entry.value) < 0 && !entry.isFlag))
             enumeration->is_signed = true;
     }
-    Registered& all = registered();
-    std::lock_guard lock(library_mutex);
-    const bool has_id = (mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0 && attributes->schemaId != 0;
-    const uint64_t id = has_id ? attributes->schemaId : all.next_id++;
-    all.enumerations.try_emplace({&domain, id}, std::move(enumeration));
+    const bool has_id = (mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0;
+    const uint64_t id = keep(domain, has_id ? attributes->schemaId : 0, std::move(enumeration));
+    complete_schemas(domain);
     return id;
 }
 

@@ -47,6 +47,7 @@ struct Schema {
     size_t align = 1;
     size_t packing = 0;      // no entry is aligned to more; 0: each as it needs
     bool has_places = true;  // the offsets of all entries are known beforehand
+    bool is_late = false;    // has an entry of a type that nobody has registered yet
 
     // A value under another id, as numpy's types are registered: it has no name, nor has what is in it.
     bool is_alias() const {
@@ -73,7 +74,8 @@ struct Enumeration {
 uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* schema);
 uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* enumeration);
 
-// nullptr for what was not registered. They live for ever.
+// nullptr for what was not registered. They live for ever, and do not change: that of one that was late gets
+// another place.
 const Schema* schema_of(const Domain& domain, uint64_t id);
 const Enumeration* enumeration_of(const Domain& domain, uint64_t id);
 

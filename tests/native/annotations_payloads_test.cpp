@@ -32,7 +32,7 @@ struct Outer {
 };
 
 uint64_t registered(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntry_t> entries, size_t size,
-                    const char* name, uint64_t kind = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC) {
+                    const char* name, uint64_t kind = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, uint64_t id = 0) {
     nvtxPayloadSchemaAttr_t schema{};
     schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
                        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
@@ -42,6 +42,8 @@ uint64_t registered(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntr
     schema.entries = entries.data();
     schema.numEntries = entries.size();
     schema.payloadStaticSize = size;
+    if (id != 0) schema.fieldMask |= NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+    schema.schemaId = id;
     return nvtxPayloadSchemaRegister(domain, &schema);
 }
 
@@ -398,6 +400,77 @@ TEST(a_schema_within_itself_ends) {
     const nvtxPayloadData_t payload{1 << 24, sizeof data, &data};
     mark_with(domain, "endless", &payload, 1);
     CHECK(args(stop(session), "endless").find("null") != std::string::npos);
+}
+
+// By its selector, which is its first entry.
+TEST(a_union_within_itself_ends) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("endless union");
+    constexpr uint64_t id = 1 << 24;
+    const auto endless = [&](uint64_t union_id, size_t size) {
+        registered(domain, {entry("n", NVTX_PAYLOAD_ENTRY_TYPE_UINT64), entry("again", union_id)}, size,
+                   "Endless", NVTX_PAYLOAD_SCHEMA_TYPE_UNION, union_id);
+        const uint64_t schema =
+            registered(domain, {entry("which", NVTX_PAYLOAD_ENTRY_TYPE_UINT64), entry("one", union_id)},
+                       2 * sizeof(uint64_t), "Around");
+        return told_by(domain, schema, packed(uint64_t(1), uint64_t(1)));
+    };
+    CHECK(endless(id, 8) == R"({"which":1,"one":null})");
+    CHECK(endless(id + 1, 0) == R"({"which":1,"one":null})");
+}
+
+TEST(an_entry_of_a_schema_that_was_registered_later_lies_where_it_would_have) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("late");
+    constexpr uint64_t outer = 1 << 24, inner = outer + 1, mode = outer + 2;
+    const auto schema = [&](uint64_t id, std::vector<nvtxPayloadSchemaEntry_t> entries) {
+        return registered(domain, std::move(entries), 0, "Late", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, id);
+    };
+    const uint64_t pair = schema(0, {entry("all", outer, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 2)});
+    schema(outer, {entry("a", NVTX_PAYLOAD_ENTRY_TYPE_UINT8), entry("b", inner),
+                   entry("c", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
+    struct Two {
+        uint8_t a;
+        struct {
+            double x;
+            uint8_t mode;
+        } b;
+        uint8_t c;
+    };
+    Two two[2] = {{7, {2.5, 1}, 9}, {8, {0.5, 2}, 10}};
+    const nvtxPayloadData_t payload{pair, sizeof two, two};
+    CHECK(told_by(domain, {payload}) == R"({"all":[{"a":7,"b":null,"c":null},null]})");
+    schema(inner, {entry("x", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE), entry("mode", mode)});
+    nvtxPayloadEnum_t values[] = {{"slow", 1, 0}, {"fast", 2, 0}};
+    nvtxPayloadEnumAttr_t modes{};
+    modes.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
+                      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+    modes.entries = values;
+    modes.numEntries = 2;
+    modes.sizeOfEnum = 1;
+    modes.schemaId = mode;
+    CHECK(nvtxPayloadEnumRegister(domain, &modes) == mode);
+    CHECK(
+        told_by(domain, {payload}) ==
+        R"({"all":[{"a":7,"b":{"x":2.5,"mode":"slow"},"c":9},{"a":8,"b":{"x":0.5,"mode":"fast"},"c":10}]})");
+}
+
+// Beyond what the recorder keeps of an event all of it would be lost: the category, too.
+TEST(a_payload_that_is_too_long_is_there_with_its_beginning) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("too long");
+    const uint64_t text =
+        registered(domain, {entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING)}, sizeof(char*), "Text");
+    const uint64_t row = registered(
+        domain, {entry("row", text, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1'000)}, 8'000, "Row");
+    const uint64_t table = registered(
+        domain, {entry("rows", row, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 16)}, 128'000, "Table");
+    const std::string long_text(4'000, 'x');
+    const std::vector<const char*> texts(16'000, long_text.c_str());
+    wait_for_other_losses();
+    const std::string told = told_by(domain, {{table, 128'000, texts.data()}, {table, 128'000, texts.data()}},
+                                     "1 events of NVTX have only the first 40 KiB of their payloads");
+    const std::string one = R"({"text":")" + long_text + R"("})";
+    std::string all = one;
+    for (int i = 1; i < 10; ++i) all += ',' + one;
+    CHECK(told == R"({"rows":[{"row":[)" + all + R"(,{}]}]})");
 }
 
 TEST(an_array_that_is_cut_is_told_of) {
