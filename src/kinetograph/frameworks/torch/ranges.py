@@ -154,7 +154,8 @@ class HeardRange:
         self._kind = kind
         plain = {key: value for key, value in keywords.items() if _is_plain(value)}
         # What torch has no type for is no error to the program: then it is told less.
-        self._calls = ((name, inputs, keywords), (name, (), keywords), (name, inputs, plain), (name, (), plain))
+        less = ((name, (), keywords), (name, inputs, plain), (name, (), plain))
+        self._calls = ((name, inputs, keywords), *less)
         self._open: list[Any] = []
         kind(name, inputs, keywords)  # what torch's own would not be made with is an error here as well
 
