@@ -183,6 +183,9 @@ void bind_sessions(nb::module_& module) {
                "device_type"_a, "device_index"_a, "resource"_a, "correlation"_a, "args"_a);
     module.def("record_instant", &record_instant, "name"_a, "category"_a, "is_memory"_a, "args"_a);
     module.def("set_observing", &set_observing, "on"_a);
+    module.def("is_observing", [] {
+        return (record::active.load(std::memory_order_relaxed) & record::active_observers) != 0;
+    });
     module.def("tick_source", [] { return base::tick_source_name(base::tick_source); });
     module.def(
         "suggest_thread_name",

@@ -14,7 +14,6 @@ from typing import Any
 
 from kinetograph import _native
 from kinetograph.checks import spelled
-from kinetograph.session.observer import is_observing
 from kinetograph.trace.words import RecordScope
 
 __all__ = ["Ranges", "traces_of_nodes"]
@@ -114,7 +113,7 @@ class Ranges:
 
 def _is_told_elsewhere() -> bool:
     """To a tool or to callbacks of ours, which only scopes of ours are."""
-    return _native.is_emitting() or is_observing()
+    return _native.is_emitting() or _native.is_observing()
 
 
 def _scope(name: str, keywords: dict[str, Any], inputs: Sequence[Any] | None = None) -> Any:
