@@ -93,8 +93,8 @@ void tell(const Domain& domain, const Id& id, const std::string& args) {
         "metadata of ITT were left out: 65,536 ranges had some and had not ended, "
         "or one had more than 48 KiB"};
     static_assert(Told::most == 65'536 && longest_args == 48 * 1024);
-    if (!(is_null(id) ? describe_range(domain, args) : keep_told(range_id(&domain, id), args)))
-        without_room.count();
+    if (is_null(id)) return describe_range(domain, args);
+    if (!keep_told(range_id(&domain, id), args)) without_room.count();
 }
 
 // Operators and ranges of torch, which `emit_itt` tells behind everybody who watches all threads: our

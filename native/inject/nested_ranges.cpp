@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "inject/counted_note.h"
 #include "inject/record_table.h"
 #include "inject/thread_state.h"
 
@@ -12,17 +13,14 @@ namespace {
 
 constexpr const char* without_room = "ranges lay within 65,536 others of their domain, and were not recorded";
 static_assert(DomainRanges::most == 65'536);
+CountedNote too_long{"partial", "arguments of ranges were left out: with them a range had more than 48 KiB"};
+static_assert(longest_args == 48 * 1024);
 
 DomainRanges& ranges_of(const Domain& domain) {
     std::vector<DomainRanges>& domains = this_thread().domains;
     for (DomainRanges& ranges : domains)
         if (ranges.domain == &domain) return ranges;
     return domains.emplace_back(DomainRanges{&domain, {}});
-}
-
-void join_args(std::string& args, std::string_view more) {
-    if (!args.empty() && !more.empty()) args += ',';
-    args += more;
 }
 
 std::string& args_of(OpenRange& range) {
@@ -32,7 +30,7 @@ std::string& args_of(OpenRange& range) {
 
 // Apart from the rest: most ranges have none, and whoever calls it would have to save more.
 [[gnu::noinline]] void end_with_args(OpenRange& range, std::string_view more) {
-    join_args(args_of(range), more);
+    if (!append_args(args_of(range), more, longest_args_at_end)) too_long.count();
     recorder->end_with(range.name, range.args->data(), range.args->size());
 }
 
@@ -53,9 +51,10 @@ OpenRange* innermost(DomainRanges& ranges) {
 
 }  // namespace
 
-bool append_args(std::string& args, std::string_view more) {
-    if (!args.empty() && args.size() + more.size() >= longest_args) return false;
-    join_args(args, more);
+bool append_args(std::string& args, std::string_view more, size_t most) {
+    if (args.size() + more.size() >= most) return false;
+    if (!args.empty() && !more.empty()) args += ',';
+    args += more;
     return true;
 }
 
@@ -96,10 +95,10 @@ int pop_range(const Domain& domain, std::string_view more_args) {
     return int(ranges.open.size() + ranges.beyond);
 }
 
-bool describe_range(const Domain& domain, std::string_view args) {
-    if (args.empty()) return true;
+void describe_range(const Domain& domain, std::string_view args) {
+    if (args.empty()) return;
     OpenRange* range = innermost(ranges_of(domain));
-    return !range || append_args(args_of(*range), args);
+    if (range && !append_args(args_of(*range), args)) too_long.count();
 }
 
 uint64_t innermost_number(const Domain& domain) {

@@ -149,14 +149,18 @@ bool is_difference(const Field& field) {
     return field.meaning.is_difference.value_or(false);
 }
 
+// `value` is then what they add up to; false for one that would spoil it for good.
+bool add_difference(Field& field, double& value) {
+    std::lock_guard lock(library_mutex);
+    value += field.total;
+    if (std::isfinite(value)) field.total = value;
+    return std::isfinite(value);
+}
+
 // Also while nobody records: what differences add up to goes on from there.
 void record(const Domain& domain, Field& field, uint64_t ticks, double value) {
     value *= field.meaning.scale.value_or(1);
-    if (is_difference(field)) {
-        if (!std::isfinite(value)) return unreadable.count();
-        std::lock_guard lock(library_mutex);
-        value = field.total += value;
-    }
+    if (is_difference(field) && !add_difference(field, value)) return unreadable.count();
     if (is_listening()) recorder->annotation_counter(name_id(domain, field.name), ticks, value);
 }
 
