@@ -51,17 +51,18 @@ bool has_own_place(const Schema& schema, const SchemaEntry& entry) {
     return entry.offset != 0 || schema.is_union();
 }
 
+bool holds_registered(const SchemaEntry& entry) {
+    return entry.type >= NVTX_PAYLOAD_SCHEMA_ID_STATIC_START && !entry.is_pointer() && !entry.is_offset();
+}
+
 // Of a type that is registered later, or not at all: it may need any alignment.
-bool is_late(const Domain& domain, const SchemaEntry& entry) {
-    if (entry.type < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START || entry.is_pointer() || entry.is_offset())
-        return false;
-    const Schema* nested = schema_of(domain, entry.type);
-    return nested ? nested->is_late : !enumeration_of(domain, entry.type);
+bool is_unknown(const Domain& domain, const SchemaEntry& entry) {
+    return holds_registered(entry) && !schema_of(domain, entry.type) && !enumeration_of(domain, entry.type);
 }
 
 size_t place_behind(const Domain& domain, const Schema& schema, const SchemaEntry& entry, size_t end) {
     if (has_own_place(schema, entry)) return entry.offset;
-    return end != 0 && is_late(domain, entry) ? nowhere : aligned(end, align_of(domain, schema, entry));
+    return end != 0 && is_unknown(domain, entry) ? nowhere : aligned(end, align_of(domain, schema, entry));
 }
 
 size_t known_or_zero(size_t offset) {
@@ -70,22 +71,30 @@ size_t known_or_zero(size_t offset) {
 
 }  // namespace
 
+bool is_late(const Domain& domain, const SchemaEntry& entry) {
+    const Schema* nested = holds_registered(entry) ? schema_of(domain, entry.type) : nullptr;
+    return nested ? nested->is_late : is_unknown(domain, entry);
+}
+
 void lay_out(const Domain& domain, Schema& schema) {
     size_t end = 0, furthest = 0;
     bool is_whole = true;
     schema.has_places = true;
     schema.is_late = false;
     for (SchemaEntry& entry : schema.entries) {
+        // First: what is registered in between is no harm then.
+        const bool may_change = is_late(domain, entry);
+        schema.is_late = schema.is_late || may_change;
         schema.align = std::max(schema.align, align_of(domain, schema, entry));
-        schema.is_late = schema.is_late || is_late(domain, entry);
-        const size_t offset = place_behind(domain, schema, entry, end);
+        const size_t offset = place_behind(domain, schema, entry, may_change && end != 0 ? nowhere : end);
         schema.has_places = schema.has_places && offset != nowhere;
         entry.offset = known_or_zero(offset);
         end = behind(offset, fixed_size(domain, entry));
         is_whole = is_whole && end != nowhere;
         furthest = std::max(furthest, known_or_zero(end));
     }
-    if (schema.size == 0 && is_whole) schema.size = known_or_zero(aligned(furthest, schema.align));
+    if (schema.size == 0 && is_whole && !schema.is_late)
+        schema.size = known_or_zero(aligned(furthest, schema.align));
 }
 
 size_t length_to_zero(Blob array, size_t element_bytes) {

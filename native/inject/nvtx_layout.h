@@ -18,6 +18,8 @@ namespace kinetograph::inject {
 // As far as the schema alone tells it: offsets, size and alignment. Called when it is registered, and again
 // for one that was late.
 void lay_out(const Domain& domain, Schema& schema);
+// Whether it holds what is not registered yet, or something that is late itself.
+bool is_late(const Domain& domain, const SchemaEntry& entry);
 
 inline constexpr size_t nowhere = SIZE_MAX;
 

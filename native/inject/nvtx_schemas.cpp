@@ -1,11 +1,11 @@
 #include "inject/nvtx_schemas.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "inject/library_lock.h"
@@ -21,8 +21,8 @@ using Key = std::pair<const Domain*, uint64_t>;
 struct Registered {
     std::map<Key, std::unique_ptr<const Schema>> schemas;
     std::map<Key, std::unique_ptr<const Enumeration>> enumerations;
-    std::set<Key> late;                              // of schemas
-    std::deque<std::unique_ptr<const Schema>> were;  // late ones, which others may be reading
+    std::multimap<Key, uint64_t> waiting;            // by what is late: schemas that hold it
+    std::deque<std::unique_ptr<const Schema>> were;  // laid out again since: others may be reading them
     uint64_t next_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
 };
 
@@ -32,44 +32,73 @@ Registered& registered() {
     return all;
 }
 
-std::vector<std::pair<Key, Schema>> late_schemas_of(const Domain& domain) {
-    Registered& all = registered();
-    std::lock_guard lock(library_mutex);
-    std::vector<std::pair<Key, Schema>> late;
-    for (auto key = all.late.lower_bound({&domain, 0}); key != all.late.end() && key->first == &domain; ++key)
-        late.emplace_back(*key, *all.schemas[*key]);
-    return late;
-}
-
-void replace_late(const Key& key, Schema&& schema) {
-    auto known = std::make_unique<const Schema>(std::move(schema));
-    Registered& all = registered();
-    std::lock_guard lock(library_mutex);
-    if (all.late.erase(key) == 0) return;
-    all.were.push_back(std::exchange(all.schemas[key], std::move(known)));
-}
-
-// Lays out those that waited for what has been registered now, and those that waited for them. Each once: it
-// is not late any more.
-void complete_schemas(const Domain& domain) {
-    for (bool is_done = false; !is_done;) {
-        is_done = true;
-        for (auto& [key, schema] : late_schemas_of(domain)) {
-            lay_out(domain, schema);
-            if (schema.is_late) continue;
-            replace_late(key, std::move(schema));
-            is_done = false;
-        }
-    }
+// By-value, and so waited for by the schema that holds it.
+std::vector<uint64_t> late_types_in(const Domain& domain, const Schema& schema) {
+    std::vector<uint64_t> types;
+    for (const SchemaEntry& entry : schema.entries)
+        if (is_late(domain, entry)) types.push_back(entry.type);
+    std::sort(types.begin(), types.end());
+    types.erase(std::unique(types.begin(), types.end()), types.end());
+    return types;
 }
 
 uint64_t keep(const Domain& domain, uint64_t id, std::unique_ptr<const Schema> schema) {
+    const std::vector<uint64_t> late =
+        schema->is_late ? late_types_in(domain, *schema) : std::vector<uint64_t>();
     Registered& all = registered();
     std::lock_guard lock(library_mutex);
-    const Key key{&domain, id != 0 ? id : all.next_id++};
-    const bool is_late = schema->is_late;
-    if (all.schemas.try_emplace(key, std::move(schema)).second && is_late) all.late.insert(key);
-    return key.second;
+    if (id == 0) id = all.next_id++;
+    if (all.schemas.try_emplace({&domain, id}, std::move(schema)).second)
+        for (const uint64_t type : late) all.waiting.insert({{&domain, type}, id});
+    return id;
+}
+
+bool has_same_places(const Schema& a, const Schema& b) {
+    const auto same_offset = [](const SchemaEntry& x, const SchemaEntry& y) { return x.offset == y.offset; };
+    return a.size == b.size && a.align == b.align && a.has_places == b.has_places && a.is_late == b.is_late &&
+           std::equal(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(), same_offset);
+}
+
+// False where another thread was first, with what it knew.
+bool replace(const Domain& domain, uint64_t id, const Schema* known, std::unique_ptr<const Schema> with) {
+    Registered& all = registered();
+    std::lock_guard lock(library_mutex);
+    auto& schema = all.schemas[{&domain, id}];
+    if (schema.get() != known) return false;
+    all.were.push_back(std::exchange(schema, std::move(with)));
+    return true;
+}
+
+// Whether that made a difference.
+bool lay_out_again(const Domain& domain, uint64_t id) {
+    for (;;) {
+        const Schema* known = schema_of(domain, id);
+        if (!known || !known->is_late) return false;
+        auto fresh = std::make_unique<Schema>(*known);
+        lay_out(domain, *fresh);
+        if (has_same_places(*known, *fresh)) return false;
+        if (replace(domain, id, known, std::move(fresh))) return true;
+    }
+}
+
+std::vector<uint64_t> waiting_for(const Domain& domain, uint64_t type) {
+    Registered& all = registered();
+    std::lock_guard lock(library_mutex);
+    std::vector<uint64_t> ids;
+    const auto [begin, end] = all.waiting.equal_range({&domain, type});
+    for (auto waiting = begin; waiting != end; ++waiting) ids.push_back(waiting->second);
+    return ids;
+}
+
+// What has been registered now is known to those that hold it, and to those that hold these.
+void tell_holders(const Domain& domain, uint64_t type) {
+    lay_out_again(domain, type);  // what it holds may have been registered meanwhile
+    for (std::vector<uint64_t> changed{type}; !changed.empty();) {
+        const uint64_t one = changed.back();
+        changed.pop_back();
+        for (const uint64_t holder : waiting_for(domain, one))
+            if (lay_out_again(domain, holder)) changed.push_back(holder);
+    }
 }
 
 }  // namespace
@@ -92,7 +121,7 @@ uint64_t register_schema(const Domain& domain, const nvtxPayloadSchemaAttr_t* at
     lay_out(domain, *schema);
     const bool has_id = (mask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) != 0;
     const uint64_t id = keep(domain, has_id ? attributes->schemaId : 0, std::move(schema));
-    complete_schemas(domain);
+    tell_holders(domain, id);
     return id;
 }
 
@@ -128,7 +157,7 @@ uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attrib
     }
     const bool has_id = (mask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID) != 0;
     const uint64_t id = keep(domain, has_id ? attributes->schemaId : 0, std::move(enumeration));
-    complete_schemas(domain);
+    tell_holders(domain, id);
     return id;
 }
 

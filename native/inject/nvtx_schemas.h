@@ -47,7 +47,7 @@ struct Schema {
     size_t align = 1;
     size_t packing = 0;      // no entry is aligned to more; 0: each as it needs
     bool has_places = true;  // the offsets of all entries are known beforehand
-    bool is_late = false;    // has an entry of a type that nobody has registered yet
+    bool is_late = false;    // holds what nobody has registered yet, however deep
 
     // A value under another id, as numpy's types are registered: it has no name, nor has what is in it.
     bool is_alias() const {
