@@ -112,13 +112,23 @@ private:
         out += '{';
         for (const SchemaEntry& entry : schema.entries) {
             if (entry.type == NVTX_PAYLOAD_ENTRY_TYPE_UNION_SELECTOR) continue;
+            if (is_full_) {
+                read_message(placed, entry, depth);
+                continue;
+            }
             const size_t before = out.size();
             if (before != first) out += ',';
             append_member(out, placed, entry, depth);
-            if (!fits(out, before)) break;
+            fits(out, before);
         }
         out += '}';
         return true;
+    }
+
+    // Without its name an event would not be found, whatever else it tells.
+    void read_message(const Placed& placed, const SchemaEntry& entry, int depth) {
+        std::string unseen;
+        if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) append_member(unseen, placed, entry, depth);
     }
 
     void append_member(std::string& out, const Placed& placed, const SchemaEntry& entry, int depth) {
@@ -368,17 +378,19 @@ private:
 DecodedPayload decode_payloads(const Domain& domain, const nvtxPayloadData_t* payloads, size_t count) {
     const std::span event(payloads, payloads ? count : 0);
     Decoder decoder(domain, event);
+    std::vector<nvtxPayloadData_t> shown;
+    for (const nvtxPayloadData_t& payload : event.first(std::min(event.size(), most_elements)))
+        if (payload.schemaId != NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) shown.push_back(payload);
+    if (event.size() > most_elements) left_out.count(event.size() - most_elements);
     std::string values;
-    size_t shown = 0;
-    for (size_t i = 0; i < std::min(event.size(), most_elements); ++i) {
-        if (payloads[i].schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_REFERENCED) continue;
+    for (const nvtxPayloadData_t& payload : shown) {
         const size_t before = values.size();
-        if (shown++ != 0) values += ',';
-        decoder.append_payload(values, event[i]);
+        if (before != 0) values += ',';
+        decoder.append_payload(values, payload);
         if (!decoder.fits(values, before)) break;
     }
-    if (event.size() > most_elements) left_out.count(event.size() - most_elements);
-    return {shown == 1 ? values : '[' + values + ']', decoder.take_message()};
+    if (values.empty() && !shown.empty()) values = nothing;
+    return {shown.size() == 1 ? values : '[' + values + ']', decoder.take_message()};
 }
 
 }  // namespace kinetograph::inject

@@ -1,6 +1,7 @@
 // NVIDIA's own NVTX hands our injection payloads: numbers and texts that schemas describe, right or wrong.
 #include <nvtx3/nvToolsExtPayload.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -453,6 +454,39 @@ TEST(an_entry_of_a_schema_that_was_registered_later_lies_where_it_would_have) {
         R"({"all":[{"a":7,"b":{"x":2.5,"mode":"slow"},"c":9},{"a":8,"b":{"x":0.5,"mode":"fast"},"c":10}]})");
 }
 
+TEST(what_nobody_registers_hides_nothing_but_itself) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("never");
+    constexpr uint64_t never = 1 << 24, node = never + 1;
+    const auto number = [](const char* name, size_t offset = 0) {
+        return entry(name, NVTX_PAYLOAD_ENTRY_TYPE_INT32, 0, 0, offset);
+    };
+    registered(domain, {number("n"), entry("children", node, length_elsewhere, 0)}, 0, "Node",
+               NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC, node);
+    CHECK(told_by(domain, node, packed(2, 1, 0, 0)) ==
+          R"({"n":2,"children":[{"n":1,"children":[{"n":0,"children":[]}]},{"n":0,"children":[]}]})");
+    const uint64_t in = registered(domain, {number("x"), entry("op", never, 0, 0, 4)}, 8, "In");
+    const uint64_t out = registered(domain, {number("a"), entry("in", in), number("z")}, 16, "Out");
+    CHECK(told_by(domain, out, packed(1, 2, 3, 4)) == R"({"a":1,"in":{"x":2,"op":null},"z":4})");
+    const uint64_t either =
+        registered(domain, {number("u"), entry("op", never)}, 4, "Either", NVTX_PAYLOAD_SCHEMA_TYPE_UNION);
+    const uint64_t one_of = registered(domain, {number("a"), entry("u", either), number("z")}, 12, "One");
+    CHECK(told_by(domain, one_of, packed(0, 2, 3)) == R"({"a":0,"u":2,"z":3})");
+}
+
+// A chain, and many that wait for nobody: to look at all of them with each took seconds.
+TEST(many_schemas_that_wait_for_others_are_registered_in_no_time) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("chain");
+    constexpr uint64_t first = 1 << 24, many = 2'000;
+    const auto began = std::chrono::steady_clock::now();
+    for (uint64_t id = first; id < first + many; ++id)
+        registered(domain, {entry("level", NVTX_PAYLOAD_ENTRY_TYPE_INT32), entry("next", id + 1)}, 0, "Chain",
+                   NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, id);
+    registered(domain, {entry("end", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE)}, 0, "End",
+               NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, first + many);
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::milliseconds(500));
+    CHECK(told_by(domain, first + many - 1, packed(7, 0, 2.5)) == R"({"level":7,"next":{"end":2.5}})");
+}
+
 // Beyond what the recorder keeps of an event all of it would be lost: the category, too.
 TEST(a_payload_that_is_too_long_is_there_with_its_beginning) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("too long");
@@ -470,7 +504,42 @@ TEST(a_payload_that_is_too_long_is_there_with_its_beginning) {
     const std::string one = R"({"text":")" + long_text + R"("})";
     std::string all = one;
     for (int i = 1; i < 10; ++i) all += ',' + one;
-    CHECK(told == R"({"rows":[{"row":[)" + all + R"(,{}]}]})");
+    CHECK(told == R"([{"rows":[{"row":[)" + all + R"(,{}]}]}])");
+}
+
+TEST(an_event_keeps_its_name_and_category_where_its_payload_is_too_long) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("far behind");
+    std::vector<nvtxPayloadSchemaEntry_t> entries(11, entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING));
+    entries.push_back(
+        entry("message", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE));
+    const uint64_t schema = registered(domain, entries, 12 * sizeof(char*), "Far");
+    const std::string long_text(4'000, 'x'), long_name(50'000, 'n');
+    std::vector<const char*> texts(11, long_text.c_str());
+    texts.push_back("the name");
+    const nvtxPayloadData_t payload{schema, 12 * sizeof(char*), texts.data()};
+    const uint64_t names = registered_enum(domain, {{long_name.c_str(), 1, 0}}, 1);
+    const uint8_t value = 1;
+    const nvtxPayloadData_t name{names, 1, &value};
+    CHECK(told_by(domain, {name}) == "null");
+    CHECK(told_by(domain, {payload, name}).starts_with("[{"));
+    const auto session = start();
+    nvtxMarkPayload(domain, &payload, 1);
+    CHECK(category(stop(session), "the name") == "far behind");
+}
+
+TEST(what_the_end_of_a_range_tells_costs_nothing_of_what_its_begin_told) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("both ends");
+    const std::vector<nvtxPayloadSchemaEntry_t> entries(9, entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING));
+    const uint64_t schema = registered(domain, entries, 9 * sizeof(char*), "Texts");
+    const std::string text(4'000, 'x');
+    const std::vector<const char*> texts(9, text.c_str());
+    const nvtxPayloadData_t payload{schema, 9 * sizeof(char*), texts.data()};
+    const auto session = start();
+    nvtxRangePushPayload(domain, &payload, 1);
+    nvtxRangePopPayload(domain, &payload, 1);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && trace.args_of(0).size() > 9 * text.size());
+    CHECK(count_in_note(trace, "arguments of ranges were left out: with them a range had more than") == 1);
 }
 
 TEST(an_array_that_is_cut_is_told_of) {
