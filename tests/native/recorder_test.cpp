@@ -487,18 +487,18 @@ TEST(a_ring_keeps_the_newest) {
 
 TEST(a_ring_of_time_keeps_the_newest) {
     record::SessionOptions options;
-    options.ring_ns = 50'000'000;
+    options.ring_ns = 200'000'000;  // more than a busy machine keeps a thread waiting
     const auto session = Recorder::instance().start(options);
     {
         Scope scope(id("oldest"));
     }
     const int64_t start_ns = base::read_clock_ns(CLOCK_MONOTONIC_RAW);
-    while (base::read_clock_ns(CLOCK_MONOTONIC_RAW) < start_ns + 200'000'000) Scope scope(id("ring"));
+    while (base::read_clock_ns(CLOCK_MONOTONIC_RAW) < start_ns + 500'000'000) Scope scope(id("ring"));
     const trace::Trace trace = stop(session);
     CHECK(count(trace, "oldest") == 0);
     CHECK(trace.size() > 0);
     const int64_t newest_ns = trace.start_ns[trace.size() - 1];  // the end may come late, on a busy machine
-    CHECK(newest_ns - trace.start_ns[0] < 60'000'000);
+    CHECK(newest_ns - trace.start_ns[0] < 240'000'000);
 }
 
 TEST(a_forked_child_starts_clean_and_the_parent_keeps_its_data) {

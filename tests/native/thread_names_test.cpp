@@ -37,9 +37,12 @@ public:
           }) {
         while (tid_ == 0) std::this_thread::yield();
     }
+    // A thread can be joined before the kernel has let go of its number.
     ~Worker() {
         is_over_ = true;
         thread_.join();
+        const std::string folder = "/proc/self/task/" + std::to_string(tid_);
+        while (access(folder.c_str(), F_OK) == 0) std::this_thread::yield();
     }
     int32_t tid() const { return tid_; }
     template <class Work>
