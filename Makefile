@@ -28,8 +28,9 @@ INSTALLED := $(VENV)/.installed
 STUB := src/kinetograph/_native.pyi
 # To look for leaks takes gcc 12's library 4 s at the end of each process on ARM, even of an empty one.
 LEAKS ?= $(if $(filter x86_64,$(shell uname -m)),1,0)
+CTEST_ARGS ?=
 # One that hangs fails.
-CTEST := ctest --output-on-failure --timeout 300 -j $(JOBS)
+CTEST := ctest --output-on-failure --timeout 300 -j $(JOBS) $(CTEST_ARGS)
 SANITIZERS := ASAN_OPTIONS=detect_leaks=$(LEAKS) UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
