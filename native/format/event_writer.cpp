@@ -32,8 +32,8 @@ std::string microseconds(int64_t nanoseconds) {
 }
 
 bool names_overloads(const trace::Trace& trace) {
-    return memmem(trace.args_text.data(), trace.args_text.size(), overload_name.data(),
-                  overload_name.size()) != nullptr;
+    return trace.args_text.size() != 0 && memmem(trace.args_text.data(), trace.args_text.size(),
+                                                 overload_name.data(), overload_name.size()) != nullptr;
 }
 
 // Empty where there is none; nothing that would have to be escaped is a name of torch's.
