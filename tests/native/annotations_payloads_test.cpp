@@ -1,10 +1,10 @@
 // NVIDIA's own NVTX hands our injection payloads: numbers and texts that schemas describe, right or wrong.
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -477,13 +477,13 @@ TEST(what_nobody_registers_hides_nothing_but_itself) {
 TEST(many_schemas_that_wait_for_others_are_registered_in_no_time) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("chain");
     constexpr uint64_t first = 1 << 24, many = 2'000;
-    const auto began = std::chrono::steady_clock::now();
+    const std::clock_t began = std::clock();  // of this process: others may take the machine meanwhile
     for (uint64_t id = first; id < first + many; ++id)
         registered(domain, {entry("level", NVTX_PAYLOAD_ENTRY_TYPE_INT32), entry("next", id + 1)}, 0, "Chain",
                    NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, id);
     registered(domain, {entry("end", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE)}, 0, "End",
                NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, first + many);
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::milliseconds(500));
+    CHECK(std::clock() - began < CLOCKS_PER_SEC / 2);
     CHECK(told_by(domain, first + many - 1, packed(7, 0, 2.5)) == R"({"level":7,"next":{"end":2.5}})");
 }
 
