@@ -49,7 +49,7 @@ public:
         if (!payload.payload) return void(out += nothing);
         const Blob blob = bytes_of(payload);
         if (payload.schemaId == NVTX_TYPE_PAYLOAD_SCHEMA_RAW)
-            append_raw(out, blob);
+            append_raw(out, payload.size == SIZE_MAX ? Blob{} : blob);
         else if (SchemaEntry::is_string_type(payload.schemaId))
             base::append_json_string(out, text_in(payload.schemaId, blob, SIZE_MAX));
         else
@@ -64,6 +64,13 @@ public:
         is_full_ = true;
         too_long.count();
         return false;
+    }
+    bool is_full() const { return is_full_; }
+
+    // Of a payload that follows those that fit.
+    void read_message(const nvtxPayloadData_t& payload) {
+        std::string unseen;
+        append_payload(unseen, payload);
     }
 
     std::string take_message() { return std::move(message_); }
@@ -92,6 +99,7 @@ private:
     }
 
     static void append_raw(std::string& out, Blob blob) {
+        if (!blob.data) return out += nothing, unreadable.count();
         if (blob.size > most_elements) cut_arrays.count();
         append_hex(out, blob, std::min(blob.size, most_elements));
     }
@@ -128,7 +136,8 @@ private:
     // Without its name an event would not be found, whatever else it tells.
     void read_message(const Placed& placed, const SchemaEntry& entry, int depth) {
         std::string unseen;
-        if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) append_member(unseen, placed, entry, depth);
+        if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE || schema_of(domain_, entry.type))
+            append_member(unseen, placed, entry, depth);
     }
 
     void append_member(std::string& out, const Placed& placed, const SchemaEntry& entry, int depth) {
@@ -384,10 +393,14 @@ DecodedPayload decode_payloads(const Domain& domain, const nvtxPayloadData_t* pa
     if (event.size() > most_elements) left_out.count(event.size() - most_elements);
     std::string values;
     for (const nvtxPayloadData_t& payload : shown) {
+        if (decoder.is_full()) {
+            decoder.read_message(payload);
+            continue;
+        }
         const size_t before = values.size();
         if (before != 0) values += ',';
         decoder.append_payload(values, payload);
-        if (!decoder.fits(values, before)) break;
+        decoder.fits(values, before);
     }
     if (values.empty() && !shown.empty()) values = nothing;
     return {shown.size() == 1 ? values : '[' + values + ']', decoder.take_message()};

@@ -1,16 +1,12 @@
-// NVIDIA's own NVTX hands our injection payloads: numbers and texts that schemas describe, right or wrong.
-#include <nvtx3/nvToolsExtPayload.h>
-
+// NVIDIA's own NVTX hands our injection payloads: numbers and texts that schemas describe.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <ctime>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "nvtx_events.h"
+#include "nvtx_payloads.h"
 
 using namespace kinetograph;
 using namespace kinetograph::test;
@@ -32,44 +28,6 @@ struct Outer {
     uint16_t half;
 };
 
-uint64_t registered(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntry_t> entries, size_t size,
-                    const char* name, uint64_t kind = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, uint64_t id = 0) {
-    nvtxPayloadSchemaAttr_t schema{};
-    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
-                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
-                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
-    schema.name = name;
-    schema.type = kind;
-    schema.entries = entries.data();
-    schema.numEntries = entries.size();
-    schema.payloadStaticSize = size;
-    if (id != 0) schema.fieldMask |= NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
-    schema.schemaId = id;
-    return nvtxPayloadSchemaRegister(domain, &schema);
-}
-
-nvtxPayloadSchemaEntry_t entry(const char* name, uint64_t type, uint64_t flags = 0, uint64_t detail = 0,
-                               uint64_t offset = 0) {
-    nvtxPayloadSchemaEntry_t made{};
-    made.name = name;
-    made.type = type;
-    made.flags = flags;
-    made.arrayOrUnionDetail = detail;
-    made.offset = offset;
-    return made;
-}
-
-uint64_t registered_enum(nvtxDomainHandle_t domain, const std::vector<nvtxPayloadEnum_t>& values,
-                         size_t size) {
-    nvtxPayloadEnumAttr_t attributes{};
-    attributes.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
-                           NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE;
-    attributes.entries = values.data();
-    attributes.numEntries = values.size();
-    attributes.sizeOfEnum = size;
-    return nvtxPayloadEnumRegister(domain, &attributes);
-}
-
 uint64_t mode_enum(nvtxDomainHandle_t domain) {
     return registered_enum(domain, {{"slow", 1, 0}, {"fast", 2, 0}}, 1);
 }
@@ -90,29 +48,6 @@ uint64_t outer_schema(nvtxDomainHandle_t domain) {
          entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT32, 0, 0, offsetof(Outer, length)),
          entry("half", NVTX_PAYLOAD_ENTRY_TYPE_FLOAT16, 0, 0, offsetof(Outer, half))},
         sizeof(Outer), "Outer");
-}
-
-void mark_with(nvtxDomainHandle_t domain, const char* name, const nvtxPayloadData_t* payloads, int count) {
-    nvtxEventAttributes_t event = event_called(name);
-    event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
-    event.reserved0 = count;
-    event.payload.ullValue = reinterpret_cast<uintptr_t>(payloads);
-    nvtxDomainMarkEx(domain, &event);
-}
-
-// What becomes of a payload, as JSON.
-std::string told_by(nvtxDomainHandle_t domain, std::vector<nvtxPayloadData_t> payloads,
-                    std::string_view note = {}) {
-    const auto session = start();
-    mark_with(domain, "told", payloads.data(), int(payloads.size()));
-    const trace::Trace trace = stop(session);
-    CHECK(notes_that_begin(trace, note) == (note.empty() ? trace.notes.size() : 1));
-    return args(trace, "told").substr(std::string_view("\"payload\":").size());
-}
-
-std::string told_by(nvtxDomainHandle_t domain, uint64_t schema, const std::vector<char>& bytes,
-                    std::string_view note = {}) {
-    return told_by(domain, {{schema, bytes.size(), bytes.data()}}, note);
 }
 
 TEST(payloads_are_read_by_their_schemas) {
@@ -179,21 +114,6 @@ TEST(bits_that_have_no_name_are_told_beside_those_that_have) {
     CHECK(told_as(domain, flags, 8) == "8");
 }
 
-TEST(long_arrays_are_cut_and_told_of) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("long");
-    const std::vector<uint8_t> numbers(2'000, 7);
-    const uint64_t schema = registered(domain,
-                                       {entry("numbers", NVTX_PAYLOAD_ENTRY_TYPE_UINT8,
-                                              NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, numbers.size())},
-                                       numbers.size(), "Long");
-    const nvtxPayloadData_t payload{schema, numbers.size(), numbers.data()};
-    const auto session = start();
-    mark_with(domain, "long", &payload, 1);
-    const trace::Trace trace = stop(session);
-    CHECK(args(trace, "long").starts_with(R"("payload":{"numbers":[7,7,)"));
-    CHECK(notes_that_begin(trace, "1 arrays in payloads of NVTX are here with their first 1,024") == 1);
-}
-
 TEST(lengths_and_unions_are_those_that_the_data_says) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("dynamic");
     struct Data {
@@ -225,25 +145,6 @@ TEST(lengths_and_unions_are_those_that_the_data_says) {
     CHECK(args(trace, "more than there are") ==
           R"("payload":{"length":5,"which":9,"choice":null,"values":null})");
 }
-
-// Bytes one behind the other, without what a compiler would put between them.
-template <class... Values>
-std::vector<char> packed(const Values&... values) {
-    std::vector<char> bytes;
-    const auto append = [&](const void* value, size_t size) {
-        bytes.insert(bytes.end(), static_cast<const char*>(value), static_cast<const char*>(value) + size);
-    };
-    (append(&values, sizeof values), ...);
-    return bytes;
-}
-
-uint64_t dynamic(nvtxDomainHandle_t domain, std::vector<nvtxPayloadSchemaEntry_t> entries,
-                 const char* name = "Dynamic", size_t size = 0) {
-    return registered(domain, std::move(entries), size, name, NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC);
-}
-
-constexpr uint64_t length_elsewhere = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX,
-                   to_zero = NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_ZERO_TERMINATED;
 
 TEST(what_follows_an_array_of_variable_length_lies_behind_it) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("dynamic");
@@ -346,79 +247,6 @@ TEST(texts_are_read_as_they_are_laid_out) {
           R"("as long as it is")");
 }
 
-TEST(what_is_cut_or_cannot_be_read_is_told_of) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("losses");
-    wait_for_other_losses();
-    const std::string text(5'000, 'x');
-    CHECK(told_by(domain, {{NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, text.size() + 1, text.c_str()}},
-                  "1 texts in payloads of NVTX are here with their first 4,096") ==
-          '"' + text.substr(0, 4096) + '"');
-    CHECK(told_by(domain, {{NVTX_TYPE_PAYLOAD_SCHEMA_RAW, text.size(), text.data()}},
-                  "1 arrays in payloads of NVTX are here")
-              .size() == 2 + 2 + 2 * 1024);
-    const int32_t number = 7;
-    const nvtxPayloadData_t one{NVTX_PAYLOAD_ENTRY_TYPE_INT32, sizeof number, &number};
-    told_by(domain, std::vector<nvtxPayloadData_t>(1'030, one), "6 payloads of NVTX were left out");
-    const nvtxPayloadData_t shorter{NVTX_PAYLOAD_ENTRY_TYPE_INT32, 2, &number}, unknown{1 << 25, 4, &number};
-    CHECK(told_by(domain, {one, shorter, unknown}, "2 values in payloads of NVTX are null") ==
-          "[7,null,null]");
-    const char* nobody = nullptr;
-    const uint64_t schema =
-        registered(domain, {entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING)}, sizeof nobody, "Nobody");
-    const auto session = start();
-    const nvtxPayloadData_t null{schema, sizeof nobody, &nobody};
-    mark_with(domain, "no loss", &null, 1);
-    const trace::Trace trace = stop(session);
-    for (const trace::Note& note : trace.notes) CHECK(note.kind != "partial");
-}
-
-TEST(structs_of_no_length_and_of_endless_number_end) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("empty");
-    const uint64_t empty = dynamic(
-        domain, {entry("none", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE)},
-        "Empty");
-    const uint64_t schema = dynamic(
-        domain, {entry("length", NVTX_PAYLOAD_ENTRY_TYPE_UINT64), entry("all", empty, length_elsewhere, 0),
-                 entry("last", NVTX_PAYLOAD_ENTRY_TYPE_UINT8)});
-    const std::string told = told_by(domain, schema, packed(UINT64_MAX, uint64_t(1)));
-    CHECK(told.starts_with(R"({"length":18446744073709551615,"all":)") && told.ends_with(R"("last":null})"));
-}
-
-TEST(a_schema_within_itself_ends) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("endless");
-    nvtxPayloadSchemaEntry_t entries[] = {entry("again", 1 << 24),
-                                          entry("number", NVTX_PAYLOAD_ENTRY_TYPE_INT)};
-    nvtxPayloadSchemaAttr_t schema{};
-    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
-    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
-    schema.entries = entries;
-    schema.numEntries = 2;
-    schema.schemaId = 1 << 24;
-    CHECK(nvtxPayloadSchemaRegister(domain, &schema) == 1 << 24);
-    const auto session = start();
-    const int64_t data = 5;
-    const nvtxPayloadData_t payload{1 << 24, sizeof data, &data};
-    mark_with(domain, "endless", &payload, 1);
-    CHECK(args(stop(session), "endless").find("null") != std::string::npos);
-}
-
-// By its selector, which is its first entry.
-TEST(a_union_within_itself_ends) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("endless union");
-    constexpr uint64_t id = 1 << 24;
-    const auto endless = [&](uint64_t union_id, size_t size) {
-        registered(domain, {entry("n", NVTX_PAYLOAD_ENTRY_TYPE_UINT64), entry("again", union_id)}, size,
-                   "Endless", NVTX_PAYLOAD_SCHEMA_TYPE_UNION, union_id);
-        const uint64_t schema =
-            registered(domain, {entry("which", NVTX_PAYLOAD_ENTRY_TYPE_UINT64), entry("one", union_id)},
-                       2 * sizeof(uint64_t), "Around");
-        return told_by(domain, schema, packed(uint64_t(1), uint64_t(1)));
-    };
-    CHECK(endless(id, 8) == R"({"which":1,"one":null})");
-    CHECK(endless(id + 1, 0) == R"({"which":1,"one":null})");
-}
-
 TEST(an_entry_of_a_schema_that_was_registered_later_lies_where_it_would_have) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("late");
     constexpr uint64_t outer = 1 << 24, inner = outer + 1, mode = outer + 2;
@@ -471,100 +299,6 @@ TEST(what_nobody_registers_hides_nothing_but_itself) {
         registered(domain, {number("u"), entry("op", never)}, 4, "Either", NVTX_PAYLOAD_SCHEMA_TYPE_UNION);
     const uint64_t one_of = registered(domain, {number("a"), entry("u", either), number("z")}, 12, "One");
     CHECK(told_by(domain, one_of, packed(0, 2, 3)) == R"({"a":0,"u":2,"z":3})");
-}
-
-// A chain, and many that wait for nobody: to look at all of them with each took seconds.
-TEST(many_schemas_that_wait_for_others_are_registered_in_no_time) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("chain");
-    constexpr uint64_t first = 1 << 24, many = 2'000;
-    const std::clock_t began = std::clock();  // of this process: others may take the machine meanwhile
-    for (uint64_t id = first; id < first + many; ++id)
-        registered(domain, {entry("level", NVTX_PAYLOAD_ENTRY_TYPE_INT32), entry("next", id + 1)}, 0, "Chain",
-                   NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, id);
-    registered(domain, {entry("end", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE)}, 0, "End",
-               NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, first + many);
-    CHECK(std::clock() - began < CLOCKS_PER_SEC / 2);
-    CHECK(told_by(domain, first + many - 1, packed(7, 0, 2.5)) == R"({"level":7,"next":{"end":2.5}})");
-}
-
-// Beyond what the recorder keeps of an event all of it would be lost: the category, too.
-TEST(a_payload_that_is_too_long_is_there_with_its_beginning) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("too long");
-    const uint64_t text =
-        registered(domain, {entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING)}, sizeof(char*), "Text");
-    const uint64_t row = registered(
-        domain, {entry("row", text, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1'000)}, 8'000, "Row");
-    const uint64_t table = registered(
-        domain, {entry("rows", row, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 16)}, 128'000, "Table");
-    const std::string long_text(4'000, 'x');
-    const std::vector<const char*> texts(16'000, long_text.c_str());
-    wait_for_other_losses();
-    const std::string told = told_by(domain, {{table, 128'000, texts.data()}, {table, 128'000, texts.data()}},
-                                     "1 events of NVTX have only the first 40 KiB of their payloads");
-    const std::string one = R"({"text":")" + long_text + R"("})";
-    std::string all = one;
-    for (int i = 1; i < 10; ++i) all += ',' + one;
-    CHECK(told == R"([{"rows":[{"row":[)" + all + R"(,{}]}]}])");
-}
-
-TEST(an_event_keeps_its_name_and_category_where_its_payload_is_too_long) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("far behind");
-    std::vector<nvtxPayloadSchemaEntry_t> entries(11, entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING));
-    entries.push_back(
-        entry("message", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE));
-    const uint64_t schema = registered(domain, entries, 12 * sizeof(char*), "Far");
-    const std::string long_text(4'000, 'x'), long_name(50'000, 'n');
-    std::vector<const char*> texts(11, long_text.c_str());
-    texts.push_back("the name");
-    const nvtxPayloadData_t payload{schema, 12 * sizeof(char*), texts.data()};
-    const uint64_t names = registered_enum(domain, {{long_name.c_str(), 1, 0}}, 1);
-    const uint8_t value = 1;
-    const nvtxPayloadData_t name{names, 1, &value};
-    CHECK(told_by(domain, {name}) == "null");
-    CHECK(told_by(domain, {payload, name}).starts_with("[{"));
-    const auto session = start();
-    nvtxMarkPayload(domain, &payload, 1);
-    CHECK(category(stop(session), "the name") == "far behind");
-}
-
-TEST(what_the_end_of_a_range_tells_costs_nothing_of_what_its_begin_told) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("both ends");
-    const std::vector<nvtxPayloadSchemaEntry_t> entries(9, entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING));
-    const uint64_t schema = registered(domain, entries, 9 * sizeof(char*), "Texts");
-    const std::string text(4'000, 'x');
-    const std::vector<const char*> texts(9, text.c_str());
-    const nvtxPayloadData_t payload{schema, 9 * sizeof(char*), texts.data()};
-    const auto session = start();
-    nvtxRangePushPayload(domain, &payload, 1);
-    nvtxRangePopPayload(domain, &payload, 1);
-    const trace::Trace trace = stop(session);
-    CHECK(trace.size() == 1 && trace.args_of(0).size() > 9 * text.size());
-    CHECK(count_in_note(trace, "arguments of ranges were left out: with them a range had more than") == 1);
-}
-
-TEST(an_array_that_is_cut_is_told_of) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("long");
-    const uint64_t schema = registered(
-        domain, {entry("all", NVTX_PAYLOAD_ENTRY_TYPE_UINT8, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1025)},
-        1025, "Long");
-    const std::vector<uint8_t> data(1025, 7);
-    const nvtxPayloadData_t payload{schema, data.size(), data.data()};
-    const auto session = start();
-    mark_with(domain, "long", &payload, 1);
-    CHECK(notes_that_begin(stop(session), "1 arrays in payloads of NVTX") == 1);
-}
-
-TEST(arrays_within_arrays_whose_sizes_lie_end) {
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("liars");
-    uint64_t type = NVTX_PAYLOAD_ENTRY_TYPE_UINT8;
-    for (const char* name : {"innermost", "within", "between", "around"})
-        type =
-            registered(domain, {entry("all", type, NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 1000)}, 1, name);
-    const std::vector<uint8_t> data(1000, 7);
-    const nvtxPayloadData_t payload{type, data.size(), data.data()};
-    const auto session = start();
-    mark_with(domain, "of a liar", &payload, 1);
-    CHECK(row_of(stop(session), "of a liar") == 0);
 }
 
 TEST(a_message_in_a_payload_is_the_name_as_it_was_written) {
