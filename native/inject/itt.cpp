@@ -106,12 +106,13 @@ bool is_told_already(const Domain& domain, uint32_t name) {
 // A task that has an id may be described by it: as the range that it is then, but among those that nest.
 void begin_task(const itt::Domain* handle, Id id, Id, itt::String* name) noexcept try {
     const Domain& domain = domain_of(handle);
-    if (!is_wanted()) return void(push_unrecorded(domain));
+    const uint64_t range = is_null(id) ? 0 : range_id(&domain, id);
+    if (!is_wanted()) return void(push_unrecorded(domain, range));
     const uint32_t number = name_of(domain, name);
     if (is_told_already(domain, number))
-        push_unrecorded(domain);
+        push_unrecorded(domain, range);
     else
-        push_range(domain, number, is_null(id) ? 0 : range_id(&domain, id));
+        push_range(domain, number, range);
 } catch (...) {
 }
 
@@ -126,8 +127,8 @@ void begin_task_of_function(const itt::Domain* handle, Id, Id, void* function) n
 
 void end_task(const itt::Domain* handle) noexcept try {
     const Domain& domain = domain_of(handle);
-    const uint64_t number = innermost_number(domain);
-    pop_range(domain, number == 0 ? std::string() : take_told(number));
+    const uint64_t range = innermost_number(domain);
+    pop_range(domain, range == 0 ? std::string() : take_told(range));
 } catch (...) {
 }
 
@@ -140,7 +141,8 @@ void begin_overlapped(const itt::Domain* handle, Id id, Id, itt::String* name) n
 void end_overlapped(const itt::Domain* handle, Id id) noexcept try {
     const Domain& domain = domain_of(handle);
     const uint64_t range = range_id(&domain, id);
-    if (wants_end()) end_range(range, {domain, 0, take_told(range)});
+    const std::string args = take_told(range);
+    if (wants_end()) end_range(range, {domain, 0, args});
 } catch (...) {
 }
 

@@ -74,8 +74,8 @@ int push_range(const Annotation& annotation) {
     return level;
 }
 
-int push_unrecorded(const Domain& domain) {
-    return push(ranges_of(domain), 0, 0);
+int push_unrecorded(const Domain& domain, uint64_t number) {
+    return push(ranges_of(domain), 0, number);
 }
 
 int pop_range(const Domain& domain, std::string_view more_args) {
@@ -102,8 +102,8 @@ void describe_range(const Domain& domain, std::string_view args) {
 }
 
 uint64_t innermost_number(const Domain& domain) {
-    const OpenRange* range = innermost(ranges_of(domain));
-    return range ? range->number : 0;
+    const DomainRanges& ranges = ranges_of(domain);
+    return ranges.open.empty() || ranges.beyond != 0 ? 0 : ranges.open.back().number;
 }
 
 }  // namespace kinetograph::inject

@@ -25,7 +25,7 @@ bool append_args(std::string& args, std::string_view more, size_t most = longest
 int push_range(const Domain& domain, uint32_t name, uint64_t number = 0);
 int push_range(const Annotation& annotation);
 // While nobody records: it is only counted.
-int push_unrecorded(const Domain& domain);
+int push_unrecorded(const Domain& domain, uint64_t number = 0);
 int pop_range(const Domain& domain, std::string_view more_args = {});
 
 // Adds to the innermost range of the domain.

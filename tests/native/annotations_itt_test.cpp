@@ -286,6 +286,28 @@ TEST(metadata_of_an_id_are_those_of_its_range) {
     CHECK(name(trace, 1) == "region" && trace.args_of(1) == "\"number\":1");
 }
 
+TEST(metadata_of_a_range_that_is_not_recorded_are_not_those_of_the_next) {
+    itt::Domain* domain = itt_calls.domain("the same id again");
+    const itt::Id task{{9, 0, 0}}, region{{8, 0, 0}};
+    int32_t number = 1;
+    itt_calls.begin(domain, task, no_id, itt_calls.string("before"));
+    const auto first = start();
+    itt_calls.metadata(domain, task, itt_calls.string("number"), itt::Number::s32, 1, &number);
+    itt_calls.end(domain);
+    itt_calls.begin_region(domain, region, no_id, itt_calls.string("in the first"));
+    itt_calls.metadata(domain, region, itt_calls.string("number"), itt::Number::s32, 1, &number);
+    stop(first);
+    itt_calls.end_region(domain, region);
+    const auto second = start();
+    itt_calls.begin(domain, task, no_id, itt_calls.string("task"));
+    itt_calls.end(domain);
+    itt_calls.begin_region(domain, region, no_id, itt_calls.string("region"));
+    itt_calls.end_region(domain, region);
+    const trace::Trace trace = stop(second);
+    CHECK(trace.size() == 2);
+    for (size_t row = 0; row < trace.size(); ++row) CHECK(trace.args_of(row).empty());
+}
+
 TEST(what_ends_in_a_pause_has_ended) {
     itt::Domain* domain = itt_calls.domain("pauses");
     const auto session = start();
