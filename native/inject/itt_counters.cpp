@@ -26,18 +26,24 @@ public:
         : name_(domain, name), type_(type) {}
 
     void add(int64_t more) {
-        // As numbers without a sign, which may overflow.
-        record(is_whole() ? double(int64_t(uint64_t(value_.fetch_add(more)) + uint64_t(more)))
-                          : fraction_.fetch_add(double(more)) + double(more));
+        if (!is_recorded()) return void(sum_with(more));
+        std::unique_lock lock(library_mutex);  // what threads count is told in the order of its time
+        const double value = sum_with(more);
+        const uint64_t now = recorder->ticks();
+        lock.unlock();
+        recorder->annotation_counter(name_.id(), now, value);
     }
     void set(const void* value);
 
 private:
-    // It goes on to count in a pause, or it would be wrong after it.
-    void record(double value) const {
-        if (is_listening() && !is_paused.load(std::memory_order_relaxed))
-            recorder->annotation_counter(name_.id(), recorder->ticks(), value);
+    double sum_with(int64_t more) {
+        // As numbers without a sign, which may overflow.
+        return is_whole() ? double(int64_t(uint64_t(value_.fetch_add(more)) + uint64_t(more)))
+                          : fraction_.fetch_add(double(more)) + double(more);
     }
+
+    // It goes on to count in a pause, or it would be wrong after it.
+    static bool is_recorded() { return is_listening() && !is_paused.load(std::memory_order_relaxed); }
 
     bool is_whole() const { return type_ != itt::Number::f32 && type_ != itt::Number::f64; }
 
@@ -108,7 +114,7 @@ void IttCounter::set(const void* value) {
             value_.store(int64_t(number));
         else
             fraction_.store(double(number));
-        record(double(number));
+        if (is_recorded()) recorder->annotation_counter(name_.id(), recorder->ticks(), double(number));
     });
 }
 

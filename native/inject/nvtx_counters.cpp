@@ -149,23 +149,41 @@ bool is_difference(const Field& field) {
     return field.meaning.is_difference.value_or(false);
 }
 
-// `value` is then what they add up to; false for one that would spoil it for good.
-bool add_difference(Field& field, double& value) {
+// When a sample was taken: a moment ago, or as a batch says.
+struct Time {
+    uint64_t ticks;
+    bool is_now = false;
+};
+
+Time now() {
+    return {recorder->ticks(), true};
+}
+
+// `value` is then what they add up to, and has its time: that of threads is in the same order. False for one
+// that would spoil it for good.
+bool add_difference(Field& field, Time& time, double& value) {
     std::lock_guard lock(library_mutex);
+    if (time.is_now) time.ticks = recorder->ticks();
     value += field.total;
     if (std::isfinite(value)) field.total = value;
     return std::isfinite(value);
 }
 
 // Also while nobody records: what differences add up to goes on from there.
-void record(const Domain& domain, Field& field, uint64_t ticks, double value) {
+void record(const Domain& domain, Field& field, Time time, double value) {
     value *= field.meaning.scale.value_or(1);
-    if (is_difference(field) && !add_difference(field, value)) return unreadable.count();
-    if (is_listening()) recorder->annotation_counter(name_id(domain, field.name), ticks, value);
+    if (is_difference(field) && !add_difference(field, time, value)) return unreadable.count();
+    if (is_listening()) recorder->annotation_counter(name_id(domain, field.name), time.ticks, value);
 }
 
 bool is_plain(const SchemaEntry& entry) {
     return entry.array() == 0 && !entry.is_pointer() && !entry.is_offset();
+}
+
+std::string name_of_field(const Schema& group, size_t entry, const Field& whole) {
+    if (group.is_alias()) return whole.name;
+    const std::string& name = group.entries[entry].name;
+    return whole.name + "." + (name.empty() ? std::to_string(entry) : name);
 }
 
 // The time of a sample is none of its numbers. Nobody tells which entry of a union is meant.
@@ -174,8 +192,8 @@ std::vector<Field> fields_in(const Schema& group, const Field& whole) {
     for (size_t i = 0; i < group.entries.size(); ++i) {
         const SchemaEntry& entry = group.entries[i];
         if (entry.flags & NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP) continue;
-        fields.push_back({group.is_alias() ? whole.name : whole.name + "." + entry.name, entry.type,
-                          entry.meaning.within(whole.meaning), i, is_plain(entry) && !group.is_union()});
+        fields.push_back({name_of_field(group, i, whole), entry.type, entry.meaning.within(whole.meaning), i,
+                          is_plain(entry) && !group.is_union()});
     }
     return fields;
 }
@@ -197,12 +215,12 @@ void for_each_number(const Domain& domain, Counter& counter, Blob sample, Visit&
     for (Field& field : fields) visit(field, placed.at(group->entries[field.entry]));
 }
 
-void record_values(const Domain& domain, Counter& counter, uint64_t ticks, Blob sample) {
+void record_values(const Domain& domain, Counter& counter, Time time, Blob sample) {
     for_each_number(domain, counter, sample, [&](Field& field, Blob bytes) {
         double value;
         if (!is_listening() && !is_difference(field)) return;
         if (field.is_number && bytes.data && read_number(field.type, bytes, value))
-            record(domain, field, ticks, value);
+            record(domain, field, time, value);
         else
             unreadable.count();
     });
@@ -211,42 +229,32 @@ void record_values(const Domain& domain, Counter& counter, uint64_t ticks, Blob 
 }  // namespace
 
 void sample_counter(const Domain& domain, uint64_t id, double value) {
-    if (Counter* counter = registered_counter(domain, id))
-        record(domain, counter->whole, recorder->ticks(), value);
+    if (Counter* counter = registered_counter(domain, id)) record(domain, counter->whole, now(), value);
 }
 
 void sample_counter(const Domain& domain, uint64_t id, const void* values, size_t bytes) {
     Counter* counter = registered_counter(domain, id);
-    if (counter && values)
-        record_values(domain, *counter, recorder->ticks(), {static_cast<const char*>(values), bytes});
+    if (counter && values) record_values(domain, *counter, now(), {static_cast<const char*>(values), bytes});
 }
 
 void sample_zero(const Domain& domain, uint64_t id) {
     Counter* counter = registered_counter(domain, id);
     if (!counter) return;
-    const uint64_t now = recorder->ticks();
+    const Time time = now();
     for_each_number(domain, *counter, {nullptr, 0}, [&](Field& field, Blob) {
-        if (field.is_number) record(domain, field, now, 0);
+        if (field.is_number) record(domain, field, time, 0);
     });
 }
 
 namespace {
 
 constexpr const char* of_another_clock =
-    "values of NVTX counters had times that nvtxTimestampGet did not give: they are not in the trace, or "
-    "where they do not belong";
+    "values of NVTX counters were not recorded: nvtxTimestampGet did not give their times";
 
-// Those that nvtxTimestampGet gave while nobody recorded are none of this trace's, and no loss.
-void tell_of_another_clock(const int64_t* times, size_t count) {
-    const uint64_t now = recorder->ticks();
-    const auto is_wrong = [&](int64_t time) { return uint64_t(time) < loaded_at || uint64_t(time) > now; };
-    const auto wrong = std::count_if(times, times + count, is_wrong);
-    if (wrong != 0) recorder->note("annotations", of_another_clock, uint32_t(wrong));
+// Those that it gave while nobody recorded are none of this trace's, and no loss.
+bool is_our_time(uint64_t ticks, uint64_t latest) {
+    return ticks >= loaded_at && ticks <= latest;
 }
-
-}  // namespace
-
-namespace {
 
 // As far as that can be told.
 size_t values_in(const nvtxCounterBatch_t& batch, size_t one) {
@@ -265,9 +273,16 @@ size_t sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
     if (one == 0 || !has_our_times || !values.data || !batch.timestamps) return values_in(batch, one);
     const size_t count = values.size / one;
     if (batch.timestampsSize < count * sizeof *batch.timestamps) return values_in(batch, one);
-    tell_of_another_clock(batch.timestamps, count);
-    for (size_t i = 0; i < count; ++i)
-        record_values(domain, *counter, uint64_t(batch.timestamps[i]), values.at(i * one).first(one));
+    const uint64_t latest = recorder->ticks();
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const auto ticks = uint64_t(batch.timestamps[i]);
+        if (is_our_time(ticks, latest))
+            record_values(domain, *counter, {ticks}, values.at(i * one).first(one));
+        else
+            ++wrong;
+    }
+    if (wrong != 0) recorder->note("annotations", of_another_clock, wrong);
     return 0;
 }
 

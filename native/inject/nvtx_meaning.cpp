@@ -8,8 +8,7 @@ namespace kinetograph::inject {
 namespace {
 
 void see(const nvtxSemanticsTime_t& time, Meaning& meaning) {
-    meaning.has_our_times = time.timeDomainId == NVTX_TIMESTAMP_TYPE_NONE ||
-                            time.timeDomainId == NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED;
+    meaning.has_our_times = time.timeDomainId == NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED;
 }
 
 void see(const nvtxSemanticsCounter_t& counter, Meaning& meaning) {

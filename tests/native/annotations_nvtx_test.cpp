@@ -2,6 +2,7 @@
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtSemanticsCounters.h>
+#include <nvtx3/nvToolsExtSemanticsTime.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +13,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "found.h"
@@ -219,6 +222,47 @@ TEST(each_counter_of_a_group_may_have_a_meaning_of_its_own) {
     CHECK(values_of(trace, "group.more") == (std::vector<std::string>{"\"value\":40", "\"value\":80"}));
 }
 
+TEST(numbers_of_a_group_that_have_no_name_are_told_apart) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting without names");
+    nvtxPayloadSchemaEntry_t entries[2] = {};
+    for (nvtxPayloadSchemaEntry_t& entry : entries) entry.type = NVTX_PAYLOAD_ENTRY_TYPE_INT32;
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+    schema.entries = entries;
+    schema.numEntries = 2;
+    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    const uint64_t pair = counter_of(domain, "pair", nvtxPayloadSchemaRegister(domain, &schema));
+    const int32_t sample[] = {3, 4};
+    const auto session = start();
+    nvtxCounterSample(domain, pair, sample, sizeof sample);
+    const trace::Trace trace = stop(session);
+    CHECK(values_of(trace, "pair.0") == std::vector<std::string>{"\"value\":3"});
+    CHECK(values_of(trace, "pair.1") == std::vector<std::string>{"\"value\":4"});
+}
+
+// What threads count together: each value is there once, in the order of its time.
+TEST(differences_of_several_threads_add_up_in_the_order_of_their_times) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting together");
+    const nvtxSemanticsCounter_t one = differences(0, 0);
+    const uint64_t sum = counter_of(domain, "sum", NVTX_PAYLOAD_ENTRY_TYPE_INT64, &one);
+    const auto session = start();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (int n = 0; n < 5'000; ++n) nvtxCounterSampleInt64(domain, sum, 1);
+        });
+    for (std::thread& thread : threads) thread.join();
+    const trace::Trace trace = stop(session);
+    std::vector<std::pair<int64_t, int64_t>> seen;
+    for (size_t row = 0; row < trace.size(); ++row)
+        seen.emplace_back(trace.start_ns[row],
+                          std::stoll(std::string(trace.args_of(row)).substr(std::strlen("\"value\":"))));
+    CHECK(seen.size() == 20'000);
+    std::sort(seen.begin(), seen.end());
+    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i].second == int64_t(i) + 1);
+}
+
 // Of a struct: a pointer, two numbers, the time of the sample, and a number.
 TEST(what_is_no_number_in_a_group_is_none) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting mixed groups");
@@ -342,11 +386,31 @@ TEST(values_with_times_of_another_clock_are_told_of) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting elsewhere");
     const uint64_t queue = counter_of(domain, "queue", NVTX_PAYLOAD_ENTRY_TYPE_INT64);
     const auto session = start();
-    const int64_t now = nvtxTimestampGet();
-    submit(domain, queue, {1, now, 2, INT64_MAX});
+    const int64_t now = nvtxTimestampGet(), much_later = now + 86'400 * int64_t(1'000'000'000);
+    submit(domain, queue, {1, now, much_later, INT64_MAX});
     const trace::Trace trace = stop(session);
     CHECK(trace.size() == 1);
-    CHECK(notes_that_begin(trace, "3 values of NVTX counters had times that nvtxTimestampGet did not") == 1);
+    CHECK(notes_that_begin(trace, "3 values of NVTX counters were not recorded: nvtxTimestampGet did not") ==
+          1);
+}
+
+TEST(times_of_a_source_that_is_not_known_are_not_ours) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("counting on a switch");
+    nvtxSemanticsTime_t unknown{};
+    unknown.header.structSize = sizeof unknown;
+    unknown.header.semanticId = NVTX_SEMANTIC_ID_TIME_V1;
+    unknown.timeDomainId = NVTX_TIMESTAMP_TYPE_NONE;
+    nvtxCounterAttr_t attributes{};
+    attributes.structSize = sizeof attributes;
+    attributes.schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64;
+    attributes.name = "packets";
+    attributes.semantics = &unknown.header;
+    const uint64_t packets = nvtxCounterRegister(domain, &attributes);
+    const auto session = start();
+    submit(domain, packets, {nvtxTimestampGet()});
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 0);
+    CHECK(notes_that_begin(trace, "1 values or events that NVTX gave with times of their own") == 1);
 }
 
 TEST(values_from_before_a_session_are_none_of_it_and_no_loss) {
