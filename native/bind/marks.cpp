@@ -40,9 +40,10 @@ bool check_name(const char* function, PyObject* name) {
 // METH_FASTCALL alone would have CPython refuse keywords, in words that do not say what is expected.
 bool check_arguments(const char* function, const char* expected, const char* example, Py_ssize_t count,
                      Py_ssize_t nargs, PyObject* kwnames) {
-    if (nargs == count && !kwnames) [[likely]]
+    const bool has_keywords = kwnames && PyTuple_GET_SIZE(kwnames) != 0;
+    if (nargs == count && !has_keywords) [[likely]]
         return true;
-    if (kwnames)
+    if (has_keywords)
         refuse_argument(example, "%s() expects %s and no keywords, got %S=", function, expected,
                         PyTuple_GET_ITEM(kwnames, 0));
     else

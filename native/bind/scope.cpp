@@ -59,6 +59,11 @@ record::Lane& lane_to_end(record::ThreadBuffer& thread, const ScopeObject* scope
     return record::lane_of(thread, current_context());
 }
 
+// Of a thread in which nobody records: arrays are the program's.
+[[gnu::cold]] void let_go_of_inputs(ScopeObject* scope) {
+    if (PyObject_SetAttrString(scope->details, "inputs", Py_None) != 0) PyErr_Clear();
+}
+
 }  // namespace
 
 bool begin(ScopeObject* scope, uint32_t bits) {
@@ -76,6 +81,7 @@ bool begin(ScopeObject* scope, uint32_t bits) {
     if (!thread) {
         if (record::current_thread)
             record::count_loss(*record::current_thread, &record::LossCounts::unrecorded);
+        if (scope->details != Py_None) let_go_of_inputs(scope);
         return true;
     }
     bool is_new_lane = false;

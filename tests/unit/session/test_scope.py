@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import ctypes
 import gc
 import json
 import math
 import pickle
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +116,17 @@ def test_wrong_use_is_a_type_error_whether_recording_or_not(use: Any, message: s
     assert message in str(caught.value)
     assert isinstance(caught.value, TypeError)
     assert caught.value.hint
+
+
+def test_no_keywords_are_as_many_as_none() -> None:
+    """C code may say so by an empty tuple."""
+    call = ctypes.pythonapi.PyObject_Vectorcall
+    call.restype = ctypes.py_object
+    call.argtypes = (ctypes.py_object, ctypes.py_object * 2, ctypes.c_size_t, ctypes.py_object)
+    with recording() as recorded:
+        call(kg.mark, (ctypes.py_object * 2)("here", None), 1, ())
+        call(kg.counter, (ctypes.py_object * 2)("queue", 3.0), 2, ())
+    assert [event.name for event in recorded.trace.events] == ["here", "queue"]
 
 
 def test_what_a_value_of_a_counter_raises_itself_reaches_the_program() -> None:
@@ -283,6 +296,23 @@ def test_inputs_give_dims_strides_and_types_when_shapes_are_on() -> None:
     assert event.strides == [[4, 1], [1, 4], [2], []]
     assert event.dtypes == ["float", "float", "long int", "Scalar"]
     assert event.has_shapes
+
+
+def test_inputs_are_not_held_in_a_thread_that_nobody_records() -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        array = np.zeros(3)
+        gone = weakref.ref(array)
+        with kg.scope("op", inputs=[array]):
+            del array
+            seen.append(gone())
+
+    with recording(all_threads=False):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert seen == [None]
 
 
 def test_without_shapes_inputs_leave_nothing() -> None:
