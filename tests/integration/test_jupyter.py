@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import kinetograph as kg
+from kinetograph import _native
+from kinetograph.session.recording import Session
 
 IPython = pytest.importorskip("IPython")
 
@@ -91,6 +93,22 @@ def test_a_syntax_error_of_the_cell_is_shown_once(shell: Any, capsys: pytest.Cap
 def test_await_works_at_the_top_of_a_cell(shell: Any) -> None:
     assert shell.run_cell("%%kinetograph\nimport asyncio\nawait asyncio.sleep(0)\nslept = True").success
     assert shell.user_ns["slept"]
+
+
+@pytest.mark.parametrize("name", ["start", "stop"])
+def test_a_notebook_that_is_interrupted_is_not_recorded_any_more(
+    shell: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = getattr(Session, name)
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        if name == "start":
+            real(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, name, interrupted)
+    assert isinstance(shell.run_cell("%%kinetograph\npass").error_in_exec, KeyboardInterrupt)
+    assert not _native.sessions()
 
 
 @pytest.mark.parametrize(

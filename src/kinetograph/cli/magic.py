@@ -55,12 +55,15 @@ def profile_cell(shell: Any, line: str, cell: str) -> None:
     if options["output"]:
         options["output"] = usable_path("output", options["output"])  # the cell may change directory
     settings = RunSettings(calls=options["calls"], exclude=(*_NOTEBOOK, *_callers(shell)))
-    session = Session.start(settings.config())
+    started: list[Session] = []
     try:
+        Session.start(settings.config(), kept=started)
         with _tracebacks_left_to_the_caller(shell):
             result = call_program(shell.run_cell, cell)
-    finally:
-        trace = session.stop()
+        trace = started[0].stop()
+    finally:  # where the notebook was interrupted
+        for session in started:
+            session.discard()
     print_summary(trace, SummaryOptions(sort_by=options["sort"], limit=options["top"]))
     if options["output"]:
         trace.save(options["output"])

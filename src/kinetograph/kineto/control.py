@@ -140,8 +140,15 @@ def start_trace() -> None:
         plan = _profiler.plan
         if plan is None:
             raise KinetographError("no trace is prepared", hint="call prepare_trace first")
-        _profiler.session = Session.start(plan.config, plan.activities, all_threads=True)
-        inbox.open()
+        started: list[Session] = []
+        try:
+            _profiler.session = Session.start(plan.config, plan.activities, all_threads=True, kept=started)
+            inbox.open()
+        except BaseException:  # an interrupt, behind which nobody would know of it
+            _profiler.session = None
+            for session in started:
+                session.discard()
+            raise
 
 
 def stop_trace() -> ActivityTraceWrapper:

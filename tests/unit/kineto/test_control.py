@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import kinetograph as kg
-from kinetograph import kineto
+from kinetograph import _native, kineto
 from kinetograph.errors import KinetographError, NotAvailable
-from kinetograph.kineto import ActivityType, TraceWrapper
+from kinetograph.kineto import ActivityType, TraceWrapper, control
 
 CPU = {kg.ActivityType.CPU}
 
@@ -49,6 +49,21 @@ def test_preparing_registers_and_initialises() -> None:
     kineto.prepare_trace(True, CPU)
     assert kineto.is_profiler_registered()
     assert kineto.is_profiler_initialized()
+
+
+def test_a_start_that_was_interrupted_leaves_nothing_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    kineto.prepare_trace(True, CPU)
+    with monkeypatch.context() as patched:
+        patched.setattr(control.inbox, "open", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            kineto.start_trace()
+    assert not _native.sessions()
+    start_cpu_trace()
+    stopped_trace()
+
+
+def _interrupted() -> None:
+    raise KeyboardInterrupt
 
 
 def test_preparing_forgets_the_ids_this_thread_had_pushed() -> None:
