@@ -147,10 +147,11 @@ def test_a_kernel_tells_its_backend_file_and_stream_as_torchs(tmp_path: Path) ->
     assert attributes(ours.named("triton_add"))["kernel_file"] == "made.py"
 
 
-def test_launches_of_triton_are_nodes_without_torchs_profiler(tmp_path: Path) -> None:
+@pytest.mark.parametrize("record_shapes", [False, True])
+def test_launches_of_triton_are_nodes_without_torchs_profiler(tmp_path: Path, record_shapes: bool) -> None:
     told = {"kernel_backend": "triton", "kernel_file": "made.py", "stream": 3, "grid": "grid(1,)"}
     observer = kg.ExecutionTraceObserver().register_callback(str(tmp_path / "ours.json"))
-    with kg.profile(execution_trace_observer=observer, record_shapes=True) as profile:
+    with kg.profile(execution_trace_observer=observer, record_shapes=record_shapes) as profile:
         launch = torch._C._profiler._RecordFunctionFast
         with launch("triton_add", [torch.ones(2), 3], told):
             assert not torch._C._autograd._profiler_enabled()
@@ -164,6 +165,7 @@ def test_launches_of_triton_are_nodes_without_torchs_profiler(tmp_path: Path) ->
     assert "triton_add" in parents
     (event,) = (event for event in profile.events() if event.name == "triton_add")
     assert event.args["kernel_file"] == "made.py"
+    assert bool(event.shapes) == record_shapes
     assert event.record_function_id == attributes(node)["rf_id"]
 
 

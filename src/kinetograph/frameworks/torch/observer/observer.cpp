@@ -198,6 +198,11 @@ void add_keywords(std::string& members, const at::RecordFunction& function) {
             add_member(members, key, profiler::ivalueToStr(value, value.isString()));
 }
 
+// Of a range: operators have theirs among their inputs.
+bool has_keywords(const at::RecordFunction& function, Name name) {
+    return !name.is_operator && !function.kwinputs().empty();
+}
+
 // Of modules in TorchScript, which no Python calls.
 void add_modules(std::string& members) {
     const std::vector<std::string> modules = torch::jit::currentModuleHierarchy();
@@ -215,7 +220,7 @@ uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t want
         add_member(members, "Overload name", '"' + std::string(function.overload_name()) + '"');
     if (function.isNcclMeta())
         for (const auto& [key, value] : profiler::saveNcclMeta(function)) add_member(members, key, value);
-    if (wanted & wants_shapes && !name.is_operator) add_keywords(members, function);
+    if (!name.is_operator) add_keywords(members, function);
     return members.empty() ? 0 : recorder->intern_text(members.data(), members.size());
 }
 
@@ -369,7 +374,7 @@ void settle(Thread& thread) {
     const uint32_t wanted = __atomic_load_n(&wants, __ATOMIC_RELAXED);
     const auto scope = uint8_t(function.scope());
     OpenOperator& open = thread.open.push(function, registration);
-    if (wanted != 0 || function.isNcclMeta()) [[unlikely]]
+    if (wanted != 0 || function.isNcclMeta() || has_keywords(function, name)) [[unlikely]]
         describe(thread, function, name, wanted, open);
     // Not a range that somebody called so, which another thread may let go of.
     open.is_engine = name.is_engine && function.scope() == at::RecordScope::FUNCTION;
