@@ -95,6 +95,17 @@ def test_ranges_of_nvtx_are_scopes_of_ours(calls: list[Any]) -> None:
     assert [name for name, *_ in calls] == ["rangePushA", "markA", "rangePushA", "rangePop", "rangePop"]
 
 
+def test_bytes_that_nvtx_takes_are_taken(calls: list[Any]) -> None:
+    torchs = torch.cuda.nvtx._nvtx
+    with without_operators() as profile:
+        torchs.rangePushA(b"pushed")
+        torchs.markA(b"here")
+        torchs.rangePop()
+        torchs.rangeEnd(torchs.rangeStartA(b"crossing"))
+    assert names(profile) == ["pushed", "here", "crossing"]
+    assert [name for name, *_ in calls] == ["rangePushA", "markA", "rangePop", "rangeStartA", "rangeEnd"]
+
+
 def test_ranges_of_nvtx_may_end_in_another_thread(calls: list[Any]) -> None:
     with without_operators() as profile:
         thread = threading.Thread(target=torch.cuda.nvtx.range_start, args=("crossing",))

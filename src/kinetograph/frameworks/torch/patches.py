@@ -117,7 +117,7 @@ class _NvtxBelow:
     def rangeStartA(self, text: str) -> Any:  # noqa: N802
         number = self._torchs.rangeStartA(text)
         if self._is_ours:
-            self._ranges.begin(number, text)
+            self._ranges.begin(number, _text(text))
         return number
 
     def rangeEnd(self, number: Any) -> Any:  # noqa: N802
@@ -134,5 +134,5 @@ class _NvtxBelow:
     def markA(self, text: str) -> Any:  # noqa: N802
         done = self._torchs.markA(text)
         if self._is_ours:
-            _native.mark(text)
+            _native.mark(_text(text))
         return done
