@@ -50,6 +50,8 @@ ITT = Interface("ITT", "INTEL_LIBITTNOTIFY64", ("ittapi",), (), "kg.itt")
 
 # What was in the process when an interface was installed: it may have asked before.
 _early: dict[Interface, frozenset[str]] = {}
+# To the observer, by `leave_operators_to_observer`.
+_leaves_operators = False
 # Whether `kinetograph run` has named a library before the program's first line.
 _is_in_run = False
 
@@ -84,6 +86,8 @@ def install(interface: Interface) -> None:
         raise NotAvailable(f"{library()} is missing", hint="reinstall kinetograph")
     _early[interface] = frozenset(_annotating(interface))
     os.environ[interface.variable] = library()
+    if interface is NVTX and _leaves_operators:
+        _tell_of_operators()
 
 
 def take_part_in_run() -> None:
@@ -191,10 +195,17 @@ def is_client(interface: Interface, name: str) -> bool:
 
 def leave_operators_to_observer(leave: bool) -> None:
     """Whether operators that torch sends by NVTX are not recorded: the observer tells of them, too."""
-    if is_installed(NVTX):
-        import ctypes
+    global _leaves_operators
+    _leaves_operators = leave
+    # It stays where it is when the variable is taken out.
+    if is_installed(NVTX) or _native.mapped_library(os.path.basename(library())):
+        _tell_of_operators()
 
-        ctypes.CDLL(library()).kinetograph_leave_operators_to_observer(int(leave))
+
+def _tell_of_operators() -> None:
+    import ctypes
+
+    ctypes.CDLL(library()).kinetograph_leave_operators_to_observer(int(_leaves_operators))
 
 
 def _is_heard(interface: Interface, name: str) -> bool:

@@ -29,7 +29,7 @@ from tests.torch_programs import (
 
 import kinetograph as kg
 import kinetograph.frameworks.torch.operators
-from kinetograph import injection
+from kinetograph import _native, injection
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
@@ -242,6 +242,31 @@ def test_operators_that_torch_sends_by_nvtx_are_left_to_the_observer_while_it_wa
     with kg.profile():
         pass
     assert told == [1, 0]
+
+
+def test_operators_are_left_to_the_observer_where_nvtx_is_installed_while_it_watches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[int] = []
+    library = SimpleNamespace(kinetograph_leave_operators_to_observer=told.append)
+    monkeypatch.setenv(injection.NVTX.variable, "")
+    monkeypatch.setattr(injection, "_early", {})
+    with kg.profile():
+        monkeypatch.setattr("ctypes.CDLL", lambda _path: library)
+        kg.nvtx.install()
+        assert told == [1]
+    assert told == [1, 0]
+
+
+def test_the_library_is_told_though_its_variable_was_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    library = SimpleNamespace(kinetograph_leave_operators_to_observer=told.append)
+    monkeypatch.setenv(injection.NVTX.variable, injection.library())
+    with kg.profile():
+        monkeypatch.setenv(injection.NVTX.variable, "")
+        monkeypatch.setattr("ctypes.CDLL", lambda _path: library)
+        monkeypatch.setattr(_native, "mapped_library", lambda name: f"/somewhere/{name}")
+    assert told == [0]
 
 
 def test_torchs_profiler_runs_beside_ours(tmp_path: Path) -> None:
