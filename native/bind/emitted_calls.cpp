@@ -2,6 +2,7 @@
 // tell.
 #include "bind/emitted_calls.h"
 
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -18,7 +19,7 @@ namespace kinetograph::bind {
 
 namespace {
 
-uint32_t users[2];
+std::set<uint64_t> users[2];
 uint32_t wanted = 0;  // a bit for each target that has some
 collect::NamePlaces places;
 // nullptr: not shown. Each code is held, for its address is the key.
@@ -54,7 +55,7 @@ void begin_call(PyFrameObject* frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     emit::Name* name = name_of(code);
     Py_DECREF(code);
-    if (name) emit::begin_scope(frame, current_context(), {*name, look()}, wanted);
+    if (name) emit::begin_scope(frame, current_context(), {*name, look()}, emit::every_kind, wanted);
 }
 
 int on_event(PyObject*, PyFrameObject* frame, int what, PyObject*);
@@ -91,18 +92,19 @@ PyMethodDef functions[] = {
 };
 
 // False: another profile function is there.
-bool start_emitted_calls(bool itt) {
+bool start_emitted_calls(bool itt, uint64_t user) {
     PyThreadState* state = PyThreadState_Get();
     if (state->c_profilefunc && !is_followed(state)) return false;
     if (wanted == 0 && !collect::find_places(places)) throw nb::python_error();
-    ++users[itt];
+    users[itt].insert(user);
     wanted |= 1u << itt;
     if (!is_followed(state)) PyEval_SetProfile(on_event, nullptr);
     return true;
 }
 
-void stop_emitted_calls(bool itt) {
-    if (--users[itt] == 0) wanted &= ~(1u << itt);
+void stop_emitted_calls(bool itt, uint64_t user) {
+    users[itt].erase(user);
+    if (users[itt].empty()) wanted &= ~(1u << itt);
     if (wanted != 0) return;
     leave_thread_when_over();
     forget_names();
@@ -112,8 +114,8 @@ void stop_emitted_calls(bool itt) {
 
 void bind_emitted_calls(nb::module_& module) {
     if (PyModule_AddFunctions(module.ptr(), functions) != 0) throw nb::python_error();
-    module.def("start_emitted_calls", &start_emitted_calls, "itt"_a);
-    module.def("stop_emitted_calls", &stop_emitted_calls, "itt"_a);
+    module.def("start_emitted_calls", &start_emitted_calls, "itt"_a, "user"_a);
+    module.def("stop_emitted_calls", &stop_emitted_calls, "itt"_a, "user"_a);
     module.def("follows_calls_here", [] { return is_followed(PyThreadState_Get()); });
 }
 

@@ -22,11 +22,15 @@ namespace {
 constexpr size_t targets = 2;
 constexpr const Tool* tools[targets] = {&nvtx_tool, &itt_tool};
 
-uint32_t users[targets];          // under the lock
-std::atomic<uint32_t> wanted{0};  // a bit for each that has some
+// A bit for each kind of scope that some user of the target wants; none without users.
+std::atomic<uint32_t> wanted[targets];
 
-bool is_wanted(size_t target) {
-    return wanted.load(std::memory_order_relaxed) & 1u << target;
+bool is_wanted(size_t target, uint32_t kinds = every_kind) {
+    return wanted[target].load(std::memory_order_relaxed) & kinds;
+}
+
+bool is_any_wanted() {
+    return is_wanted(0) || is_wanted(1);
 }
 
 // What a program annotates itself it records; of scopes the recorder knows already.
@@ -50,42 +54,48 @@ struct ThreadRanges {
 // One word of static TLS, as for the recorder.
 constinit thread_local ThreadRanges* current __attribute__((tls_model("initial-exec"))) = nullptr;
 
-struct Threads {
+struct User {
+    uint64_t number;
+    uint32_t kinds;
+};
+
+struct Shared {
     std::mutex mutex;
-    std::vector<ThreadRanges*> all;
+    std::vector<ThreadRanges*> threads;
+    std::array<std::vector<User>, targets> users;
 };
 
 void go_on_in_child();
 
 // Never destroyed: threads end while the process exits.
-Threads& threads() {
-    static Threads& known = []() -> Threads& {
-        base::on_fork([] { threads().mutex.lock(); }, [] { threads().mutex.unlock(); }, go_on_in_child);
-        return *new Threads;
+Shared& shared() {
+    static Shared& made = []() -> Shared& {
+        base::on_fork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); }, go_on_in_child);
+        return *new Shared;
     }();
-    return known;
+    return made;
 }
 
 // Under the lock.
 void clear_bit_when_over() {
-    const bool is_over = wanted.load(std::memory_order_relaxed) == 0 &&
-                         std::ranges::all_of(threads().all, [](auto* each) { return each->is_empty(); });
+    const bool is_over = !is_any_wanted() &&
+                         std::ranges::all_of(shared().threads, [](auto* each) { return each->is_empty(); });
     if (is_over) record::active.fetch_and(~uint32_t(record::active_emission), std::memory_order_relaxed);
 }
 
 // Of all threads only the one that forked is here, and nobody is left to end the scopes of others.
 void go_on_in_child() {
-    threads().all.clear();
-    if (current) threads().all.push_back(current);
+    shared().threads.clear();
+    if (current) shared().threads.push_back(current);
     clear_bit_when_over();
-    threads().mutex.unlock();
+    shared().mutex.unlock();
 }
 
 // What a tool still has open of a thread that is gone is the tool's to end.
 struct AtThreadExit {
     ~AtThreadExit() {
-        const std::lock_guard lock(threads().mutex);
-        std::erase(threads().all, current);
+        const std::lock_guard lock(shared().mutex);
+        std::erase(shared().threads, current);
         delete current;
         current = nullptr;
         clear_bit_when_over();
@@ -98,31 +108,36 @@ ThreadRanges& this_thread() {
     thread_local AtThreadExit at_exit;
     static_cast<void>(at_exit);
     auto made = std::make_unique<ThreadRanges>();
-    const std::lock_guard lock(threads().mutex);
-    threads().all.push_back(made.get());
+    const std::lock_guard lock(shared().mutex);
+    shared().threads.push_back(made.get());
     current = made.release();
     return *current;
 }
 
 void settle_after_stop() {
-    const std::lock_guard lock(threads().mutex);
+    const std::lock_guard lock(shared().mutex);
     clear_bit_when_over();
 }
 
 }  // namespace
 
-void start(Target target) noexcept {
+void start(Target target, uint64_t user, uint32_t kinds) noexcept try {
     if (!takes_scopes(*tools[size_t(target)])) return;
-    const std::lock_guard lock(threads().mutex);
-    ++users[size_t(target)];
-    wanted.fetch_or(1u << size_t(target), std::memory_order_relaxed);
+    const std::lock_guard lock(shared().mutex);
+    shared().users[size_t(target)].push_back({user, kinds});
+    wanted[size_t(target)].fetch_or(kinds, std::memory_order_relaxed);
     record::active.fetch_or(record::active_emission, std::memory_order_relaxed);
+} catch (...) {
+    // For want of memory a tool misses all scopes.
 }
 
-void stop(Target target) noexcept {
-    if (!takes_scopes(*tools[size_t(target)])) return;
-    const std::lock_guard lock(threads().mutex);
-    if (--users[size_t(target)] == 0) wanted.fetch_and(~(1u << size_t(target)), std::memory_order_relaxed);
+void stop(Target target, uint64_t user) noexcept {
+    const std::lock_guard lock(shared().mutex);
+    std::vector<User>& users = shared().users[size_t(target)];
+    std::erase_if(users, [&](const User& each) { return each.number == user; });
+    uint32_t kinds = 0;
+    for (const User& other : users) kinds |= other.kinds;
+    wanted[size_t(target)].store(kinds, std::memory_order_relaxed);
     clear_bit_when_over();
 }
 
@@ -130,8 +145,11 @@ bool is_on(Target target) noexcept {
     return is_wanted(size_t(target));
 }
 
-void begin_scope(const void* key, uintptr_t context, Range&& range, uint32_t to) noexcept try {
-    uint32_t told = wanted.load(std::memory_order_relaxed) & to;
+void begin_scope(const void* key, uintptr_t context, Range&& range, uint32_t kinds, uint32_t to) noexcept
+    try {
+    uint32_t told = 0;
+    for (size_t target = 0; target < targets; ++target) told |= uint32_t(is_wanted(target, kinds)) << target;
+    told &= to;
     for (; told & (told - 1); told &= told - 1)  // all but the last
         this_thread().open[std::countr_zero(told)].begin(key, context, range.copy());
     if (told) this_thread().open[std::countr_zero(told)].begin(key, context, std::move(range));
@@ -143,7 +161,7 @@ void end_scope(const void* key, uintptr_t context) noexcept {
     if (!current) return;
     for (OpenRanges& open : current->open)
         if (!open.is_empty()) open.end(key, context);
-    if (wanted.load(std::memory_order_relaxed) == 0 && current->is_empty()) [[unlikely]]
+    if (!is_any_wanted() && current->is_empty()) [[unlikely]]
         settle_after_stop();
 }
 

@@ -13,16 +13,18 @@ namespace kinetograph::emit {
 
 enum class Target : uint8_t { nvtx, itt };
 
-// Counted: as many stops as starts. A scope that is open at the stop is still told to end; until none is, the
-// bit stays. Without a tool scopes stay as cheap as they are.
-KINETOGRAPH_API void start(Target target) noexcept;
-KINETOGRAPH_API void stop(Target target) noexcept;
+inline constexpr uint32_t every_kind = UINT32_MAX;
+
+// Users are told apart by their number: who does not know whether it has stopped stops again. `kinds` has a
+// bit for each kind of scope that is wanted. A scope that is open at the stop is still told to end; until
+// none is, the bit stays. Without a tool scopes stay as cheap as they are.
+KINETOGRAPH_API void start(Target target, uint64_t user, uint32_t kinds = every_kind) noexcept;
+KINETOGRAPH_API void stop(Target target, uint64_t user) noexcept;
 KINETOGRAPH_API bool is_on(Target target) noexcept;
 
-// See OpenRanges.
-// `to` has a bit for each target that is to be told, if it wants to be.
+// See OpenRanges. Told to the targets in `to`, a bit for each, in which somebody wants one of these kinds.
 KINETOGRAPH_API void begin_scope(const void* key, uintptr_t context, Range&& range,
-                                 uint32_t to = UINT32_MAX) noexcept;
+                                 uint32_t kinds = every_kind, uint32_t to = UINT32_MAX) noexcept;
 KINETOGRAPH_API void end_scope(const void* key, uintptr_t context) noexcept;
 // Of the calling thread.
 KINETOGRAPH_API bool has_open_scopes() noexcept;

@@ -274,6 +274,23 @@ def test_a_session_of_this_state_records_nothing(emit: Emit, target: str) -> Non
     assert seen.printed == {"records": False, "events": 0, "is_emitting": False}
 
 
+@BOTH
+def test_a_forked_child_goes_on_with_a_session_of_this_state_and_may_end_it(emit: Emit, target: str) -> None:
+    seen = emit("session_forks", target)
+    child = seen.printed.pop("child")
+    assert seen.printed == {"status": 0, "is_over": True}
+    assert nesting([call for call in seen.calls if call["pid"] == child]) == ["child"]
+    assert nesting([call for call in seen.calls if call["pid"] != child]) == ["parent"]
+
+
+@BOTH
+def test_sessions_of_this_state_send_scopes_of_the_kinds_that_were_chosen(emit: Emit, target: str) -> None:
+    seen = emit("session_of_kinds", target)
+    assert nesting(seen.calls) == ["FUNCTION", "BACKWARD_FUNCTION"]
+    assert len(named(seen.calls, "mark")) == 3
+    assert seen.printed == {"is_emitting": False}
+
+
 CALLS = [
     "outer",
     "  scope",

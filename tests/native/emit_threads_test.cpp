@@ -67,12 +67,12 @@ TEST(each_begin_has_its_end_whenever_the_tool_is_wanted) {
             }
         });
     for (int round = 0; round < 30; ++round) {
-        emit::start(emit::Target::itt);
-        emit::start(emit::Target::itt);
+        emit::start(emit::Target::itt, 1);
+        emit::start(emit::Target::itt, 2);
         const int before = emitted.load();
         while (emitted.load() < before + 10) std::this_thread::yield();
-        emit::stop(emit::Target::itt);
-        emit::stop(emit::Target::itt);
+        emit::stop(emit::Target::itt, 1);
+        emit::stop(emit::Target::itt, 2);
     }
     done = true;
     for (std::thread& thread : threads) thread.join();

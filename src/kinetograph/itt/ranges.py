@@ -22,7 +22,7 @@ __all__ = [
     "string_handle",
 ]
 
-# ITT has no default domain. Not that of our scopes, which our own collector leaves to the recorder.
+# ITT has no default domain. Not that of our scopes, so that a tool tells the two apart.
 _DEFAULT_DOMAIN = "python"
 
 

@@ -23,7 +23,7 @@ __all__ = [
     "Details",
     "at_enter",
     "at_exit",
-    "count_emitted_shapes",
+    "emissions_with_shapes",
     "emits_shapes",
     "members_text",
     "prepare",
@@ -38,7 +38,8 @@ _SHAPE_MEMBERS = ("Input Dims", "Input Strides", "Input type")
 
 sessions_with_shapes: set[object] = set()
 """Those that run and ask for shapes."""
-_emissions_with_shapes = 0
+emissions_with_shapes: set[object] = set()
+"""Those that send scopes to a tool and ask for shapes."""
 
 # C++ names, as PyTorch writes them into traces.
 _TYPE_NAMES = {
@@ -69,14 +70,8 @@ class Details:
         self.input_members: dict[str, Any] = {}
 
 
-def count_emitted_shapes(change: int) -> None:
-    """Who sends scopes to another tool, and asks for shapes, starts (1) or ends (-1)."""
-    global _emissions_with_shapes
-    _emissions_with_shapes += change
-
-
 def emits_shapes() -> bool:
-    return _emissions_with_shapes > 0
+    return bool(emissions_with_shapes)
 
 
 def prepare(

@@ -5,6 +5,7 @@ The native scope sends them itself; here is only who wants that, and for how lon
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from types import TracebackType
 
@@ -15,6 +16,9 @@ from kinetograph.hints import Any, ClassVar, TypeVar
 from kinetograph.session.scopes import load_emission_side
 
 __all__ = ["emit_itt", "emit_nvtx"]
+
+# One each: who stops again, because Ctrl-C came between, takes nothing from others.
+_numbers = itertools.count(1)
 
 _EmissionT = TypeVar("_EmissionT", bound="_Emission")
 _InitializeT = TypeVar("_InitializeT", bound=Callable[..., None])
@@ -40,6 +44,8 @@ def _told_by_its_class(initialize: _InitializeT) -> _InitializeT:
 
 class _Emission:
     _to_itt: ClassVar[bool]
+    kinds = 0xFFFF_FFFF
+    """Of scopes that are sent, a bit for each."""
 
     @_told_by_its_class
     def __init__(
@@ -52,7 +58,7 @@ class _Emission:
         self.record_shapes = record_shapes
         self.with_calls = with_calls
         self.is_on = False
-        self._sends_calls = False
+        self._number = next(_numbers)
 
     def __enter__(self: _EmissionT) -> _EmissionT:
         self.start()
@@ -76,43 +82,45 @@ class _Emission:
             )
         self._require_interface()
         load_emission_side()
-        self.is_on = True
-        self._count_shapes(1)
-        _native.start_emission(self._to_itt)
-        if self.with_calls and _native.emits_to(self._to_itt):
-            self._start_calls()
+        self.is_on = True  # first, and False last: whatever Ctrl-C leaves undone, a stop makes up for
+        try:
+            self._begin()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Send no more. Scopes that are open are still told to end."""
         if not self.is_on:
             return
-        self.is_on = False
-        if self._sends_calls:
+        if self.with_calls:
             from kinetograph.session import emitted_calls
 
-            self._sends_calls = False
-            emitted_calls.stop(self._to_itt)
-        _native.stop_emission(self._to_itt)
-        self._count_shapes(-1)
+            emitted_calls.stop(self._to_itt, self._number)
+        _native.stop_emission(self._to_itt, self._number)
+        if self.record_shapes:
+            self._emissions_with_shapes().discard(self)
+        self.is_on = False
 
-    def _start_calls(self) -> None:
-        from kinetograph.session import emitted_calls
+    def _begin(self) -> None:
+        _native.start_emission(self._to_itt, self._number, self.kinds)
+        if not _native.emits_to(self._to_itt):  # without a tool nobody looks at shapes, or is told of calls
+            return
+        if self.record_shapes:
+            self._emissions_with_shapes().add(self)
+        if self.with_calls:
+            from kinetograph.session import emitted_calls
 
-        try:
-            emitted_calls.start(self._to_itt)
-        except BaseException:
-            self.stop()
-            raise
-        self._sends_calls = True
+            emitted_calls.start(self._to_itt, self._number)
+
+    @staticmethod
+    def _emissions_with_shapes() -> set[object]:
+        from kinetograph.session.details import emissions_with_shapes
+
+        return emissions_with_shapes
 
     def _require_interface(self) -> None:
         """Raise if this build cannot do it."""
-
-    def _count_shapes(self, change: int) -> None:
-        from kinetograph.session import details
-
-        if self.record_shapes:
-            details.count_emitted_shapes(change)
 
 
 class emit_nvtx(_Emission):  # noqa: N801  (PyTorch's name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from kinetograph import _native
@@ -33,6 +32,7 @@ class EmittingSession(Session):
             record_shapes=config.report_input_shapes,
             with_calls=calls is not None and calls.mode == "trace",
         )
+        self._emission.kinds = scopes or self._emission.kinds
         self._has_tool = False
         self._numbers: list[int] = []
         self._is_running = True
@@ -54,7 +54,11 @@ class EmittingSession(Session):
 
     @property
     def is_running(self) -> bool:
-        return self._process == os.getpid() and self._is_running and not self._is_over
+        """In a forked child as well, which goes on to send until it stops for itself."""
+        return self._is_running and not self._is_over
+
+    def _require_own_process(self) -> None:
+        """What sends is in each process."""
 
     def join(self) -> None:
         """All threads take part already."""
@@ -92,3 +96,4 @@ class EmittingSession(Session):
         where = self._config.state.name
         sent = f"scopes were sent to the {where} tool" if self._has_tool else f"no {where} tool was there"
         yield "emission", f"ProfilerState.{where}: {sent}, and no scope was recorded"
+        yield from self._callback_notes()

@@ -27,8 +27,19 @@ _running: list[Session] = []
 _lock = threading.RLock()
 # The sessions that a thread takes part in, once for each time it asked to.
 _parts = threading.local()
+
+
+def _go_on_in_child() -> None:
+    """With the sessions that send, which its only thread may end now."""
+    try:
+        for session in _still_running():
+            session.owner_tid = os.getpid()
+    finally:
+        _lock.release()
+
+
 # Held across a fork: a child in which another thread's lock is never opened again could start no session.
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_go_on_in_child)
 
 
 def enable_profiler(
@@ -48,6 +59,7 @@ def enable_profiler(
 
     `activities` are all supported ones unless given; none at all record nothing, and without
     `ActivityType.CPU` there are no scopes, marks and counters. `scopes` keeps only scopes of these kinds.
+    `ProfilerState.NVTX` and `ITT` send scopes, marks and counters whatever the activities are.
     `post_process` is called once with the Trace and may enrich it; if it raises, that is a note in the trace
     and a warning.
     """
@@ -127,7 +139,7 @@ def _own_parts() -> list[Session]:
 
 
 def _still_running() -> list[Session]:
-    # A forked child inherits this list, but none of the sessions.
+    # A forked child inherits this list, but of the sessions only those that send.
     _running[:] = [session for session in _running if session.is_open]
     return _running
 

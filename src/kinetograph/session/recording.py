@@ -503,8 +503,10 @@ class Session:
             yield from (("annotations", sentence) for sentence in self._missed_annotations())
         if not self._activities:
             yield "activities", "no activity was chosen, so nothing is recorded"
-        for sentence in self._callback_errors.close():
-            yield "callback", sentence
+        yield from self._callback_notes()
+
+    def _callback_notes(self) -> Iterator[tuple[str, str]]:
+        return (("callback", sentence) for sentence in self._callback_errors.close())
 
 
 def describe(trace: Trace, config: ProfilerConfig) -> None:

@@ -228,6 +228,35 @@ def forks(target: str) -> object:
     return {"child": child, "status": os.waitstatus_to_exitcode(status)}
 
 
+def session_forks(target: str) -> object:
+    state = kg.ProfilerState[target.upper()]
+    kg.enable_profiler(kg.ProfilerConfig(state))
+    child = os.fork()
+    with kg.scope("child" if child == 0 else "parent"):
+        pass
+    is_enabled = kg.is_profiler_enabled_in_main_thread()
+    events = len(kg.disable_profiler().events)
+    is_over = not _native.is_emitting() and not kg.is_profiler_enabled_in_main_thread()
+    if child == 0:
+        os._exit(0 if is_enabled and is_over and events == 0 else 3)
+    _pid, status = os.waitpid(child, 0)
+    return {"child": child, "status": os.waitstatus_to_exitcode(status), "is_over": is_over}
+
+
+def session_of_kinds(target: str) -> object:
+    state = kg.ProfilerState[target.upper()]
+    kg.enable_profiler(kg.ProfilerConfig(state), scopes={kg.RecordScope.FUNCTION})
+    kg.enable_profiler(kg.ProfilerConfig(state), scopes={kg.RecordScope.BACKWARD_FUNCTION})
+    for kind in ("FUNCTION", "USER_SCOPE", "BACKWARD_FUNCTION"):
+        with kg.scope(kind, kind=kg.RecordScope[kind]):
+            kg.mark(f"in {kind}")
+    kg.disable_profiler()
+    with kg.scope("late", kind=kg.RecordScope.BACKWARD_FUNCTION):
+        pass
+    kg.disable_profiler()
+    return {"is_emitting": _native.is_emitting()}
+
+
 def forks_after_the_end(target: str) -> object:
     """While another thread is still in a scope, which nobody will end in the child."""
     begun, over = threading.Event(), threading.Event()

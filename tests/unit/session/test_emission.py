@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kinetograph as kg
@@ -47,10 +51,65 @@ def test_an_emission_is_not_entered_twice(emit: Any) -> None:
 
 
 @BOTH
-def test_shapes_are_looked_at_only_within_the_block(emit: Any) -> None:
+def test_shapes_are_looked_at_only_within_the_block(emit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_native, "emits_to", lambda _itt: True)
     with emit(record_shapes=True):
         assert details.emits_shapes()
     assert not details.emits_shapes()
+
+
+@BOTH
+def test_without_a_tool_inputs_are_nobodys(emit: Any) -> None:
+    array = np.ones(3)
+    seen = weakref.ref(array)
+    with emit(record_shapes=True), kg.scope("work", inputs=[array]):
+        del array
+        assert seen() is None
+
+
+@BOTH
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "behind"])
+def test_a_start_that_ctrl_c_interrupts_leaves_nothing_on(
+    emit: Any, is_done: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emission = emit(record_shapes=True)
+    with interrupted(monkeypatch, "start_emission", is_done):
+        emission.start()
+    assert not emission.is_on
+    assert not details.emits_shapes()
+
+
+@BOTH
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "behind"])
+def test_a_stop_that_ctrl_c_interrupts_is_made_up_for_by_the_next(
+    emit: Any, is_done: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emission = emit(record_shapes=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(_native, "emits_to", lambda _itt: True)
+        emission.start()
+    with interrupted(monkeypatch, "stop_emission", is_done):
+        emission.stop()
+    assert emission.is_on
+    assert details.emits_shapes()
+    emission.stop()
+    assert not emission.is_on
+    assert not details.emits_shapes()
+
+
+@contextmanager
+def interrupted(monkeypatch: pytest.MonkeyPatch, name: str, is_done: bool) -> Iterator[None]:
+    real = getattr(_native, name)
+
+    def interrupt(*arguments: Any) -> None:
+        if is_done:
+            real(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_native, name, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 @BOTH
@@ -110,3 +169,16 @@ def test_a_session_that_only_emits_can_be_discarded() -> None:
     session.discard()
     assert not session.is_running
     assert not session.resume()
+
+
+def test_what_callbacks_raise_is_a_note_of_a_session_that_only_emits() -> None:
+    def fails(_record: kg.RecordFunction) -> None:
+        raise ValueError("no")
+
+    kg.enable_profiler(kg.ProfilerConfig(kg.ProfilerState.ITT), {kg.ActivityType.CPU})
+    handle = kg.add_global_callback(fails)
+    with kg.scope("work"):
+        pass
+    kg.remove_callback(handle)
+    (note,) = (note.text for note in kg.disable_profiler().trace.notes if note.kind == "callback")
+    assert "fails raised ValueError('no')" in note
