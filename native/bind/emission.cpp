@@ -32,6 +32,10 @@ uint32_t kind_of(uint32_t meta) {
     return meta >> 8 & 0xff;
 }
 
+emit::Wish wish_of(uint32_t meta) {
+    return emit::wish_for_kind(kind_of(meta));
+}
+
 const emit::Look& look_of_kind(uint32_t meta) {
     return looks[kind_of(meta) % looks.size()];
 }
@@ -71,13 +75,9 @@ bool begin_described(ScopeObject* scope) {
     const bool is_described = description && PyTuple_Check(description);
     emit::begin_scope(scope, current_context(),
                       is_described ? range_of_description(scope, description) : range_of(scope),
-                      1u << kind_of(scope->meta));
+                      wish_of(scope->meta));
     Py_XDECREF(description);
     return true;
-}
-
-emit::Target target(bool itt) {
-    return itt ? emit::Target::itt : emit::Target::nvtx;
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ emit::Target target(bool itt) {
 bool emit_begin(ScopeObject* scope) {
     if (scope->details != Py_None) [[unlikely]]
         return begin_described(scope);
-    emit::begin_scope(scope, current_context(), range_of(scope), 1u << kind_of(scope->meta));
+    emit::begin_scope(scope, current_context(), range_of(scope), wish_of(scope->meta));
     return true;
 }
 
@@ -105,11 +105,10 @@ void emit_count(PyObject* name, double value) {
 void bind_emission(nb::module_& module) {
     module.def(
         "start_emission",
-        [](bool itt, uint64_t user, uint32_t kinds) { emit::start(target(itt), user, kinds); }, "itt"_a,
+        [](bool itt, uint64_t user, uint32_t kinds) { emit::start(emit::target(itt), user, kinds); }, "itt"_a,
         "user"_a, "kinds"_a = emit::every_kind);
-    module.def(
-        "stop_emission", [](bool itt, uint64_t user) { emit::stop(target(itt), user); }, "itt"_a, "user"_a);
-    module.def("emits_to", [](bool itt) { return emit::is_on(target(itt)); }, "itt"_a);
+    module.def("stop_emission", &emit::stop, "user"_a);
+    module.def("emits_to", [](bool itt) { return emit::is_on(emit::target(itt)); }, "itt"_a);
     module.def("nvtx_scope_domain", [] { return reinterpret_cast<uintptr_t>(emit::nvtx_scope_domain()); });
     module.def("is_emitting", [] {
         return (record::active.load(std::memory_order_relaxed) & record::active_emission) != 0;

@@ -20,7 +20,7 @@ namespace kinetograph::bind {
 namespace {
 
 std::set<uint64_t> users[2];
-uint32_t wanted = 0;  // a bit for each target that has some
+emit::Wish wanted = 0;
 collect::NamePlaces places;
 // nullptr: not shown. Each code is held, for its address is the key.
 std::unordered_map<PyCodeObject*, emit::Name*> names;
@@ -55,7 +55,7 @@ void begin_call(PyFrameObject* frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     emit::Name* name = name_of(code);
     Py_DECREF(code);
-    if (name) emit::begin_scope(frame, current_context(), {*name, look()}, emit::every_kind, wanted);
+    if (name) emit::begin_scope(frame, current_context(), {*name, look()}, wanted);
 }
 
 int on_event(PyObject*, PyFrameObject* frame, int what, PyObject*);
@@ -97,14 +97,14 @@ bool start_emitted_calls(bool itt, uint64_t user) {
     if (state->c_profilefunc && !is_followed(state)) return false;
     if (wanted == 0 && !collect::find_places(places)) throw nb::python_error();
     users[itt].insert(user);
-    wanted |= 1u << itt;
+    wanted |= emit::wish(emit::target(itt));
     if (!is_followed(state)) PyEval_SetProfile(on_event, nullptr);
     return true;
 }
 
 void stop_emitted_calls(bool itt, uint64_t user) {
     users[itt].erase(user);
-    if (users[itt].empty()) wanted &= ~(1u << itt);
+    if (users[itt].empty()) wanted &= ~emit::wish(emit::target(itt));
     if (wanted != 0) return;
     leave_thread_when_over();
     forget_names();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -22,15 +21,18 @@ namespace {
 constexpr size_t targets = 2;
 constexpr const Tool* tools[targets] = {&nvtx_tool, &itt_tool};
 
-// A bit for each kind of scope that some user of the target wants; none without users.
-std::atomic<uint32_t> wanted[targets];
+std::atomic<Wish> wanted{0};  // by all users
 
-bool is_wanted(size_t target, uint32_t kinds = every_kind) {
-    return wanted[target].load(std::memory_order_relaxed) & kinds;
+Wish wanted_of(Wish wishes) {
+    return wanted.load(std::memory_order_relaxed) & wishes;
 }
 
 bool is_any_wanted() {
-    return is_wanted(0) || is_wanted(1);
+    return wanted_of(UINT64_MAX) != 0;
+}
+
+bool is_wanted(size_t target) {
+    return wanted_of(wish(Target(target))) != 0;
 }
 
 // What a program annotates itself it records; of scopes the recorder knows already.
@@ -56,13 +58,13 @@ constinit thread_local ThreadRanges* current __attribute__((tls_model("initial-e
 
 struct User {
     uint64_t number;
-    uint32_t kinds;
+    Wish wish;
 };
 
 struct Shared {
     std::mutex mutex;
     std::vector<ThreadRanges*> threads;
-    std::array<std::vector<User>, targets> users;
+    std::vector<User> users;
 };
 
 void go_on_in_child();
@@ -124,20 +126,19 @@ void settle_after_stop() {
 void start(Target target, uint64_t user, uint32_t kinds) noexcept try {
     if (!takes_scopes(*tools[size_t(target)])) return;
     const std::lock_guard lock(shared().mutex);
-    shared().users[size_t(target)].push_back({user, kinds});
-    wanted[size_t(target)].fetch_or(kinds, std::memory_order_relaxed);
+    shared().users.push_back({user, wish(target, kinds)});
+    wanted.fetch_or(wish(target, kinds), std::memory_order_relaxed);
     record::active.fetch_or(record::active_emission, std::memory_order_relaxed);
 } catch (...) {
     // For want of memory a tool misses all scopes.
 }
 
-void stop(Target target, uint64_t user) noexcept {
+void stop(uint64_t user) noexcept {
     const std::lock_guard lock(shared().mutex);
-    std::vector<User>& users = shared().users[size_t(target)];
-    std::erase_if(users, [&](const User& each) { return each.number == user; });
-    uint32_t kinds = 0;
-    for (const User& other : users) kinds |= other.kinds;
-    wanted[size_t(target)].store(kinds, std::memory_order_relaxed);
+    std::erase_if(shared().users, [&](const User& each) { return each.number == user; });
+    Wish left = 0;
+    for (const User& other : shared().users) left |= other.wish;
+    wanted.store(left, std::memory_order_relaxed);
     clear_bit_when_over();
 }
 
@@ -145,14 +146,12 @@ bool is_on(Target target) noexcept {
     return is_wanted(size_t(target));
 }
 
-void begin_scope(const void* key, uintptr_t context, Range&& range, uint32_t kinds, uint32_t to) noexcept
-    try {
-    uint32_t told = 0;
-    for (size_t target = 0; target < targets; ++target) told |= uint32_t(is_wanted(target, kinds)) << target;
-    told &= to;
-    for (; told & (told - 1); told &= told - 1)  // all but the last
-        this_thread().open[std::countr_zero(told)].begin(key, context, range.copy());
-    if (told) this_thread().open[std::countr_zero(told)].begin(key, context, std::move(range));
+void begin_scope(const void* key, uintptr_t context, Range&& range, Wish wishes) noexcept try {
+    const Wish told = wanted_of(wishes);
+    const bool to_nvtx = told & wish(Target::nvtx), to_itt = told & wish(Target::itt);
+    if (to_nvtx && to_itt) [[unlikely]]
+        this_thread().open[size_t(Target::nvtx)].begin(key, context, range.copy());
+    if (told != 0) this_thread().open[to_itt].begin(key, context, std::move(range));
 } catch (...) {
     // For want of memory a tool misses a scope.
 }

@@ -71,8 +71,8 @@ TEST(each_begin_has_its_end_whenever_the_tool_is_wanted) {
         emit::start(emit::Target::itt, 2);
         const int before = emitted.load();
         while (emitted.load() < before + 10) std::this_thread::yield();
-        emit::stop(emit::Target::itt, 1);
-        emit::stop(emit::Target::itt, 2);
+        emit::stop(1);
+        emit::stop(2);
     }
     done = true;
     for (std::thread& thread : threads) thread.join();

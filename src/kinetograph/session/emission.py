@@ -97,7 +97,7 @@ class _Emission:
             from kinetograph.session import emitted_calls
 
             emitted_calls.stop(self._to_itt, self._number)
-        _native.stop_emission(self._to_itt, self._number)
+        _native.stop_emission(self._number)
         if self.record_shapes:
             self._emissions_with_shapes().discard(self)
         self.is_on = False
