@@ -1,5 +1,6 @@
 #include "inject/itt_counters.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -26,31 +27,34 @@ public:
         : name_(domain, name), type_(type) {}
 
     void add(int64_t more) {
-        if (!is_recorded()) return void(sum_with(more));
-        std::unique_lock lock(library_mutex);  // what threads count is told in the order of its time
-        const double value = sum_with(more);
-        const uint64_t now = recorder->ticks();
-        lock.unlock();
-        recorder->annotation_counter(name_.id(), now, value);
+        change([&] {
+            if (!is_whole()) return fraction_ += double(more);
+            whole_ += uint64_t(more);  // which may overflow
+            return double(int64_t(whole_));
+        });
     }
     void set(const void* value);
 
 private:
-    double sum_with(int64_t more) {
-        // As numbers without a sign, which may overflow.
-        return is_whole() ? double(int64_t(uint64_t(value_.fetch_add(more)) + uint64_t(more)))
-                          : fraction_.fetch_add(double(more)) + double(more);
+    // To the value that `changed` gives. What threads count is told in the order of its times. It goes on to
+    // count in a pause, or it would be wrong after it.
+    template <class Changed>
+    void change(Changed&& changed) {
+        std::unique_lock lock(library_mutex);
+        const double value = changed();
+        const uint64_t now = latest_ = std::max(recorder->ticks(), latest_ + 1);
+        lock.unlock();
+        if (is_listening() && !is_paused.load(std::memory_order_relaxed))
+            recorder->annotation_counter(name_.id(), now, value);
     }
-
-    // It goes on to count in a pause, or it would be wrong after it.
-    static bool is_recorded() { return is_listening() && !is_paused.load(std::memory_order_relaxed); }
 
     bool is_whole() const { return type_ != itt::Number::f32 && type_ != itt::Number::f64; }
 
     const RegisteredName name_;
     const itt::Number type_;
-    std::atomic<int64_t> value_{0};
-    std::atomic<double> fraction_{0};  // the value of one that is not whole
+    uint64_t whole_ = 0;   // with the lock, as all that follows
+    double fraction_ = 0;  // the value of one that is not whole
+    uint64_t latest_ = 0;
 };
 
 namespace {
@@ -110,11 +114,13 @@ void IttCounter::set(const void* value) {
                                   "values of ITT counters were not recorded: their type is not known"};
     if (!is_known(type_)) return unreadable.count();
     read_number(type_, value, 0, [this](auto number) {
-        if (is_whole())
-            value_.store(int64_t(number));
-        else
-            fraction_.store(double(number));
-        if (is_recorded()) recorder->annotation_counter(name_.id(), recorder->ticks(), double(number));
+        change([&] {
+            if (is_whole())
+                whole_ = uint64_t(number);
+            else
+                fraction_ = double(number);
+            return double(number);
+        });
     });
 }
 

@@ -32,6 +32,7 @@ struct Field {
     size_t entry = 0;       // of a group
     bool is_number = true;  // as far as its flags say
     double total = 0;       // of differences; with the lock
+    uint64_t latest = 0;    // when one was added; with the lock
 };
 
 struct Counter {
@@ -153,6 +154,9 @@ bool is_difference(const Field& field) {
 struct Time {
     uint64_t ticks;
     bool is_now = false;
+    bool is_ours = true;
+
+    bool is_recorded() const { return is_ours && is_listening(); }
 };
 
 Time now() {
@@ -163,17 +167,17 @@ Time now() {
 // that would spoil it for good.
 bool add_difference(Field& field, Time& time, double& value) {
     std::lock_guard lock(library_mutex);
-    if (time.is_now) time.ticks = recorder->ticks();
+    if (time.is_now) time.ticks = field.latest = std::max(recorder->ticks(), field.latest + 1);
     value += field.total;
     if (std::isfinite(value)) field.total = value;
     return std::isfinite(value);
 }
 
-// Also while nobody records: what differences add up to goes on from there.
+// What differences add up to goes on from those that are not recorded.
 void record(const Domain& domain, Field& field, Time time, double value) {
     value *= field.meaning.scale.value_or(1);
     if (is_difference(field) && !add_difference(field, time, value)) return unreadable.count();
-    if (is_listening()) recorder->annotation_counter(name_id(domain, field.name), time.ticks, value);
+    if (time.is_recorded()) recorder->annotation_counter(name_id(domain, field.name), time.ticks, value);
 }
 
 bool is_plain(const SchemaEntry& entry) {
@@ -218,7 +222,7 @@ void for_each_number(const Domain& domain, Counter& counter, Blob sample, Visit&
 void record_values(const Domain& domain, Counter& counter, Time time, Blob sample) {
     for_each_number(domain, counter, sample, [&](Field& field, Blob bytes) {
         double value;
-        if (!is_listening() && !is_difference(field)) return;
+        if (!time.is_recorded() && !is_difference(field)) return;
         if (field.is_number && bytes.data && read_number(field.type, bytes, value))
             record(domain, field, time, value);
         else
@@ -276,11 +280,10 @@ size_t sample_batch(const Domain& domain, const nvtxCounterBatch_t& batch) {
     const uint64_t latest = recorder->ticks();
     uint32_t wrong = 0;
     for (size_t i = 0; i < count; ++i) {
-        const auto ticks = uint64_t(batch.timestamps[i]);
-        if (is_our_time(ticks, latest))
-            record_values(domain, *counter, {ticks}, values.at(i * one).first(one));
-        else
-            ++wrong;
+        Time time{uint64_t(batch.timestamps[i])};
+        time.is_ours = is_our_time(time.ticks, latest);
+        wrong += !time.is_ours;
+        record_values(domain, *counter, time, values.at(i * one).first(one));
     }
     if (wrong != 0) recorder->note("annotations", of_another_clock, wrong);
     return 0;

@@ -61,8 +61,9 @@ public:
         if (is_full_) return false;
         if (out.size() <= most_json) return true;
         out.resize(before);
+        tell(too_long);
         is_full_ = true;
-        too_long.count();
+        values_ = std::max(values_, most_values - most_elements);  // enough for a message behind it
         return false;
     }
     bool is_full() const { return is_full_; }
@@ -70,12 +71,17 @@ public:
     // Of a payload that follows those that fit.
     void read_message(const nvtxPayloadData_t& payload) {
         std::string unseen;
-        append_payload(unseen, payload);
+        if (schema_of(domain_, payload.schemaId)) append_payload(unseen, payload);
     }
 
     std::string take_message() { return std::move(message_); }
 
 private:
+    // Of what is not shown nothing is missing.
+    void tell(CountedNote& loss) const {
+        if (!is_full_) loss.count();
+    }
+
     // Of unknown size is what ends as its own data says, too.
     Blob bytes_of(const nvtxPayloadData_t& payload) const {
         const auto* data = static_cast<const char*>(payload.payload);
@@ -95,12 +101,12 @@ private:
         if (has_room(depth) && try_append_value(out, type, blob, depth)) return;
         out.resize(before);
         out += nothing;
-        unreadable.count();
+        tell(unreadable);
     }
 
-    static void append_raw(std::string& out, Blob blob) {
-        if (!blob.data) return out += nothing, unreadable.count();
-        if (blob.size > most_elements) cut_arrays.count();
+    void append_raw(std::string& out, Blob blob) {
+        if (!blob.data) return out += nothing, tell(unreadable);
+        if (blob.size > most_elements) tell(cut_arrays);
         append_hex(out, blob, std::min(blob.size, most_elements));
     }
 
@@ -170,7 +176,7 @@ private:
         if (ok) return;
         out.resize(before);
         out += nothing;
-        (entry.is_offset() ? by_offset : unreadable).count();
+        tell(entry.is_offset() ? by_offset : unreadable);
     }
 
     // To what the program says may be read; else the address is what is shown. False for a bad one.
@@ -202,7 +208,7 @@ private:
         if (std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) return out += "[]", true;
         Elements elements{entry.type, blob, depth};
         append_elements(out, elements, lengths);
-        if (elements.is_cut) cut_arrays.count();
+        if (elements.is_cut) tell(cut_arrays);
         return true;
     }
 
@@ -305,7 +311,7 @@ private:
         size_t one;
         if (__builtin_mul_overflow(entry.detail, character_size(entry.type), &one)) return false;
         const size_t length = length_to_zero(blob, one);
-        if (length > most_elements) cut_arrays.count();
+        if (length > most_elements) tell(cut_arrays);
         out += '[';
         for (size_t i = 0; i < std::min(length, most_elements); ++i) {
             const size_t before = out.size();
@@ -318,7 +324,7 @@ private:
     }
 
     // Up to its zero or `length` characters.
-    static std::string text_in(uint64_t type, Blob blob, size_t length) {
+    std::string text_in(uint64_t type, Blob blob, size_t length) const {
         if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF16) return utf8(noted<char16_t>(blob, length));
         if (type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32) return utf8(noted<char32_t>(blob, length));
         return noted<char>(blob, length);
@@ -326,9 +332,9 @@ private:
 
     // One more than is shown tells that there are more.
     template <class Character>
-    static std::basic_string<Character> noted(Blob blob, size_t length) {
+    std::basic_string<Character> noted(Blob blob, size_t length) const {
         std::basic_string<Character> text = characters<Character>(blob, std::min(length, longest + 1));
-        if (text.size() > longest) cut_texts.count();
+        if (text.size() > longest) tell(cut_texts);
         text.resize(std::min(text.size(), longest));
         return text;
     }

@@ -3,8 +3,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "annotation_session.h"
@@ -413,6 +417,25 @@ std::vector<std::string> values_of(const trace::Trace& trace) {
     std::vector<std::string> values;
     for (size_t row = 0; row < trace.size(); ++row) values.emplace_back(trace.args_of(row));
     return values;
+}
+
+TEST(what_threads_count_is_told_in_the_order_of_its_times) {
+    void* counter = itt_calls.counter("together", "counting", itt::Number::u64);
+    const auto session = start();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (int n = 0; n < 5'000; ++n) itt_calls.increase(counter);
+        });
+    for (std::thread& thread : threads) thread.join();
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 20'000);
+    std::vector<std::pair<int64_t, int64_t>> seen;
+    for (size_t row = 0; row < trace.size(); ++row)
+        seen.emplace_back(trace.start_ns[row],
+                          std::stoll(std::string(trace.args_of(row)).substr(std::strlen("\"value\":"))));
+    std::sort(seen.begin(), seen.end());
+    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i].second == int64_t(i) + 1);
 }
 
 TEST(a_counter_of_fractions_keeps_them) {

@@ -107,13 +107,16 @@ TEST(a_message_is_found_in_structs_and_payloads_behind_the_cut) {
     texts.push_back("within");
     const char* behind = "behind";
     const nvtxPayloadData_t payload{far, 12 * sizeof(char*), texts.data()},
-        two[] = {{long_ones, 11 * sizeof(char*), texts.data()}, {header, sizeof behind, &behind}};
+        several[] = {{long_ones, 11 * sizeof(char*), texts.data()},
+                     {NVTX_TYPE_PAYLOAD_SCHEMA_RAW, long_text.size(), long_text.data()},
+                     {header, sizeof behind, &behind}};
     const auto session = start();
     nvtxMarkPayload(domain, &payload, 1);
-    nvtxMarkPayload(domain, two, 2);
+    nvtxMarkPayload(domain, several, 3);
     const trace::Trace trace = stop(session);
     CHECK(category(trace, "within") == "deep and far");
     CHECK(category(trace, "behind") == "deep and far");
+    CHECK(notes_that_begin(trace, "1 arrays in payloads") == 0);  // of what is not shown nothing is cut
 }
 
 TEST(raw_bytes_that_nobody_counted_are_not_read) {
