@@ -145,6 +145,7 @@ def start_trace() -> None:
             _profiler.session = Session.start(plan.config, plan.activities, all_threads=True, kept=started)
             inbox.open()
         except BaseException:  # an interrupt, behind which nobody would know of it
+            inbox.close()
             _profiler.session = None
             for session in started:
                 session.discard()
@@ -157,12 +158,21 @@ def stop_trace() -> ActivityTraceWrapper:
         session, plan = _profiler.session, _profiler.plan
         if session is None or plan is None:
             raise KinetographError("no trace is running", hint="call prepare_trace, then start_trace")
-        _profiler.session = _profiler.plan = None
-        cpu_traces = inbox.close()
-        trace = session.stop()
-        merge_cpu_traces(trace, cpu_traces)
+        trace = _finished(session)
+        merge_cpu_traces(trace, inbox.close())
         _describe(trace, plan)
+        _profiler.session = _profiler.plan = None
+        session.let_go()
     return ActivityTraceWrapper(trace)
+
+
+def _finished(session: Session) -> Trace:
+    """One that Ctrl-C interrupts is there for the next stop."""
+    try:
+        return session.finish()
+    except Exception:
+        _profiler.session = _profiler.plan = None
+        raise
 
 
 def record_thread_info() -> None:

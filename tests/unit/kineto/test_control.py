@@ -14,6 +14,7 @@ import kinetograph as kg
 from kinetograph import _native, kineto
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.kineto import ActivityType, TraceWrapper, control
+from kinetograph.session.recording import Session
 
 CPU = {kg.ActivityType.CPU}
 
@@ -62,7 +63,21 @@ def test_a_start_that_was_interrupted_leaves_nothing_on(monkeypatch: pytest.Monk
     stopped_trace()
 
 
-def _interrupted() -> None:
+def test_a_stop_that_was_interrupted_gives_the_trace_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_cpu_trace()
+    with kg.scope("work"):
+        pass
+    for name in ("_look_around", "_describe"):
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, name, _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                kineto.stop_trace()
+    assert names(stopped_trace()) == ["work"]
+    with pytest.raises(KinetographError, match="no trace is running"):
+        kineto.stop_trace()
+
+
+def _interrupted(*_arguments: object) -> None:
     raise KeyboardInterrupt
 
 
