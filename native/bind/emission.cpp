@@ -84,7 +84,7 @@ bool begin_described(ScopeObject* scope) {
 
 bool emit_begin(ScopeObject* scope) {
     if (scope->details != Py_None) [[unlikely]]
-        return begin_described(scope);
+        return !emit::is_wanted(wish_of(scope->meta)) || begin_described(scope);
     emit::begin_scope(scope, current_context(), range_of(scope), wish_of(scope->meta));
     return true;
 }

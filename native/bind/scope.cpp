@@ -59,9 +59,10 @@ record::Lane& lane_to_end(record::ThreadBuffer& thread, const ScopeObject* scope
     return record::lane_of(thread, current_context());
 }
 
-// Of a thread in which nobody records: arrays are the program's.
+// Of a scope that nobody records: arrays are the program's.
 [[gnu::cold]] void let_go_of_inputs(ScopeObject* scope) {
-    if (PyObject_SetAttrString(scope->details, "inputs", Py_None) != 0) PyErr_Clear();
+    if (scope->details != Py_None && PyObject_SetAttrString(scope->details, "inputs", Py_None) != 0)
+        PyErr_Clear();
 }
 
 }  // namespace
@@ -72,7 +73,10 @@ bool begin(ScopeObject* scope, uint32_t bits) {
         if (!call_hook(Hook::observe_enter, self)) return false;
     if (bits & record::active_emission) [[unlikely]]
         if (!emit_begin(scope)) return false;
-    if (!(bits & record::active_sessions)) return true;
+    if (!(bits & record::active_sessions)) {
+        let_go_of_inputs(scope);
+        return true;
+    }
     record::ThreadBuffer* thread = recording_python_thread();
     if (thread && scope->details != Py_None) [[unlikely]] {
         if (!call_hook(Hook::describe_enter, self)) return false;
@@ -81,7 +85,7 @@ bool begin(ScopeObject* scope, uint32_t bits) {
     if (!thread) {
         if (record::current_thread)
             record::count_loss(*record::current_thread, &record::LossCounts::unrecorded);
-        if (scope->details != Py_None) let_go_of_inputs(scope);
+        let_go_of_inputs(scope);
         return true;
     }
     bool is_new_lane = false;

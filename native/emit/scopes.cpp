@@ -31,10 +31,6 @@ bool is_any_wanted() {
     return wanted_of(UINT64_MAX) != 0;
 }
 
-bool is_wanted(size_t target) {
-    return wanted_of(wish(Target(target))) != 0;
-}
-
 // What a program annotates itself it records; of scopes the recorder knows already.
 bool is_recorder(const void* function) {
     Dl_info info{};
@@ -143,7 +139,11 @@ void stop(uint64_t user) noexcept {
 }
 
 bool is_on(Target target) noexcept {
-    return is_wanted(size_t(target));
+    return is_wanted(wish(target));
+}
+
+bool is_wanted(Wish wishes) noexcept {
+    return wanted_of(wishes) != 0;
 }
 
 void begin_scope(const void* key, uintptr_t context, Range&& range, Wish wishes) noexcept try {
@@ -170,12 +170,12 @@ bool has_open_scopes() noexcept {
 
 void mark(const Range& range) noexcept {
     for (size_t target = 0; target < targets; ++target)
-        if (is_wanted(target)) tools[target]->mark(range);
+        if (is_on(Target(target))) tools[target]->mark(range);
 }
 
 void count(Name& name, double value) noexcept {
     for (size_t target = 0; target < targets; ++target)
-        if (is_wanted(target)) tools[target]->count(name, value);
+        if (is_on(Target(target))) tools[target]->count(name, value);
 }
 
 }  // namespace kinetograph::emit

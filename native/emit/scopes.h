@@ -33,6 +33,8 @@ constexpr Wish wish_for_kind(uint32_t kind) {
 KINETOGRAPH_API void start(Target target, uint64_t user, uint32_t kinds = every_kind) noexcept;
 KINETOGRAPH_API void stop(uint64_t user) noexcept;
 KINETOGRAPH_API bool is_on(Target target) noexcept;
+// By anybody.
+KINETOGRAPH_API bool is_wanted(Wish wishes) noexcept;
 
 // See OpenRanges. Told to the targets in which somebody has one of these wishes.
 KINETOGRAPH_API void begin_scope(const void* key, uintptr_t context, Range&& range,

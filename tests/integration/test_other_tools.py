@@ -284,11 +284,16 @@ def test_a_forked_child_goes_on_with_a_session_of_this_state_and_may_end_it(emit
 
 
 @BOTH
+def test_a_forked_child_waits_for_no_thread_that_it_has_not(emit: Emit, target: str) -> None:
+    assert emit("session_forks_while_it_ends", target).printed == {"status": 0}
+
+
+@BOTH
 def test_sessions_of_this_state_send_scopes_of_the_kinds_that_were_chosen(emit: Emit, target: str) -> None:
     seen = emit("session_of_kinds", target)
     assert nesting(seen.calls) == ["FUNCTION", "BACKWARD_FUNCTION"]
     assert len(named(seen.calls, "mark")) == 3
-    assert seen.printed == {"is_emitting": False}
+    assert seen.printed == {"is_emitting": False, "warnings": 0}
 
 
 CALLS = [

@@ -70,7 +70,10 @@ class _Emission:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        finally:  # Ctrl-C may have come between, and there is no other stop behind this one
+            self.stop()
 
     def start(self) -> None:
         """Send the scopes that begin from now on, in all threads."""

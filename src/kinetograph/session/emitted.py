@@ -43,10 +43,7 @@ def describe(scope: Any) -> tuple[str | None, int, int, int | float | None]:
 def _name_with_shapes(name: str, found: Details) -> str | None:
     if found.inputs is None or not emits_shapes():
         return None
-    dims = shape_members(found.inputs)["Input Dims"]
-    if not _native.is_recording():
-        found.inputs = None  # else the recorder is next to look at them
-    return f"{name}, sizes = {dims}"
+    return f"{name}, sizes = {shape_members(found.inputs)['Input Dims']}"
 
 
 def _tried(what: str, read: Callable[[Any], _Read], scope: Any, otherwise: _Read) -> _Read:

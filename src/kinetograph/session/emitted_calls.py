@@ -23,7 +23,7 @@ def start(to_itt: bool, user: int) -> None:
             hint="end that tool first, cProfile for one, or leave with_calls out",
         )
     _users.add(user)
-    if len(_users) == 1:
+    if threading.getprofile() is not _native.follow_calls:
         _before = threading.getprofile()
         threading.setprofile(_native.follow_calls)
 

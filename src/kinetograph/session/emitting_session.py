@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 from kinetograph import _native
+from kinetograph.session import observer
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ProfilerConfig, RecordOptions
 from kinetograph.session.emission import emit_itt, emit_nvtx
@@ -56,6 +58,13 @@ class EmittingSession(Session):
     def is_running(self) -> bool:
         """In a forked child as well, which goes on to send until it stops for itself."""
         return self._is_running and not self._is_over
+
+    def go_on_in_child(self) -> None:
+        """Without what another thread held, or an interrupted stop had begun, in the parent."""
+        super().go_on_in_child()
+        self._stopping = threading.RLock()
+        self._numbers.clear()
+        self._callback_errors = observer.ErrorLog()
 
     def _require_own_process(self) -> None:
         """What sends is in each process."""

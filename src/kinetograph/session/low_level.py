@@ -33,7 +33,7 @@ def _go_on_in_child() -> None:
     """With the sessions that send, which its only thread may end now."""
     try:
         for session in _still_running():
-            session.owner_tid = os.getpid()
+            session.go_on_in_child()
     finally:
         _lock.release()
 

@@ -177,6 +177,10 @@ class Session:
     def is_running(self) -> bool:
         return self._process == os.getpid() and _native.is_session_running(self._number)
 
+    def go_on_in_child(self) -> None:
+        """In a forked process, where it is open there."""
+        self.owner_tid = os.getpid()
+
     @property
     def is_open(self) -> bool:
         """Whether it runs, or has a trace that nobody has taken: a stop was interrupted."""

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -19,6 +20,7 @@ from typing import Any
 
 import kinetograph as kg
 from kinetograph import _native
+from kinetograph.session import low_level
 
 
 def emission(target: str, **options: bool) -> Any:
@@ -243,6 +245,30 @@ def session_forks(target: str) -> object:
     return {"child": child, "status": os.waitstatus_to_exitcode(status), "is_over": is_over}
 
 
+def session_forks_while_it_ends(target: str) -> object:
+    kg.enable_profiler(kg.ProfilerConfig(kg.ProfilerState[target.upper()]))
+    (ending,) = low_level._running
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def end() -> None:
+        with ending._stopping:
+            is_held.set()
+            is_over.wait()
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    is_held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # where it waits for that thread it ends by this
+        kg.disable_profiler()
+        os._exit(0)
+    is_over.set()
+    thread.join()
+    kg.disable_profiler()
+    return {"status": os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}
+
+
 def session_of_kinds(target: str) -> object:
     state = kg.ProfilerState[target.upper()]
     kg.enable_profiler(kg.ProfilerConfig(state), scopes={kg.RecordScope.FUNCTION})
@@ -253,8 +279,10 @@ def session_of_kinds(target: str) -> object:
     kg.disable_profiler()
     with kg.scope("late", kind=kg.RecordScope.BACKWARD_FUNCTION):
         pass
+    with warnings.catch_warnings(record=True) as caught, kg.scope("not sent", color="no such color"):
+        warnings.simplefilter("always")
     kg.disable_profiler()
-    return {"is_emitting": _native.is_emitting()}
+    return {"is_emitting": _native.is_emitting(), "warnings": len(caught)}
 
 
 def forks_after_the_end(target: str) -> object:
