@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "annotation_session.h"
@@ -428,14 +426,7 @@ TEST(what_threads_count_is_told_in_the_order_of_its_times) {
             for (int n = 0; n < 5'000; ++n) itt_calls.increase(counter);
         });
     for (std::thread& thread : threads) thread.join();
-    const trace::Trace trace = stop(session);
-    CHECK(trace.size() == 20'000);
-    std::vector<std::pair<int64_t, int64_t>> seen;
-    for (size_t row = 0; row < trace.size(); ++row)
-        seen.emplace_back(trace.start_ns[row],
-                          std::stoll(std::string(trace.args_of(row)).substr(std::strlen("\"value\":"))));
-    std::sort(seen.begin(), seen.end());
-    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i].second == int64_t(i) + 1);
+    CHECK(test::values_by_time(stop(session)) == test::numbers_up_to(20'000));
 }
 
 TEST(a_counter_of_fractions_keeps_them) {

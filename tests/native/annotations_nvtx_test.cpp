@@ -13,10 +13,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "found.h"
@@ -253,14 +251,7 @@ TEST(differences_of_several_threads_add_up_in_the_order_of_their_times) {
             for (int n = 0; n < 5'000; ++n) nvtxCounterSampleInt64(domain, sum, 1);
         });
     for (std::thread& thread : threads) thread.join();
-    const trace::Trace trace = stop(session);
-    std::vector<std::pair<int64_t, int64_t>> seen;
-    for (size_t row = 0; row < trace.size(); ++row)
-        seen.emplace_back(trace.start_ns[row],
-                          std::stoll(std::string(trace.args_of(row)).substr(std::strlen("\"value\":"))));
-    CHECK(seen.size() == 20'000);
-    std::sort(seen.begin(), seen.end());
-    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i].second == int64_t(i) + 1);
+    CHECK(values_by_time(stop(session)) == numbers_up_to(20'000));
 }
 
 // Of a struct: a pointer, two numbers, the time of the sample, and a number.

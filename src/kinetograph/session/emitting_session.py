@@ -10,7 +10,8 @@ from kinetograph.session import observer
 from kinetograph.session.activity import ActivityType
 from kinetograph.session.config import ProfilerConfig, RecordOptions
 from kinetograph.session.emission import emit_itt, emit_nvtx
-from kinetograph.session.recording import PostProcess, Session, start_native
+from kinetograph.session.native_start import start_native
+from kinetograph.session.recording import PostProcess, Session
 from kinetograph.session.state import ProfilerState
 
 __all__ = ["EmittingSession"]

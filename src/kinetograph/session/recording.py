@@ -6,21 +6,22 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
 from kinetograph import _native
 from kinetograph.checks import require_bool, require_callable, require_instance, spelled
-from kinetograph.errors import KinetographError, StateError, warn_program
+from kinetograph.errors import StateError, warn_program
 from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.session import calls as call_collector
 from kinetograph.session import exits, observer
 from kinetograph.session.activity import ActivityType, activity_set
 from kinetograph.session.availability import require_available, shortfalls
 from kinetograph.session.categories import ALL, INTRA_KERNEL, wanted_categories
-from kinetograph.session.config import CallOptions, ProfilerConfig, RecordOptions
+from kinetograph.session.config import CallOptions, ProfilerConfig
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
+from kinetograph.session.native_start import start_native
 from kinetograph.session.scopes import load_python_side
 from kinetograph.session.state import ProfilerState
 from kinetograph.trace import RecordScope, Trace
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from kinetograph.session.inside_kernels import InsideKernels
     from kinetograph.session.operators import Operators
 
-__all__ = ["PostProcess", "Session", "describe", "start_native"]
+__all__ = ["PostProcess", "Session", "describe"]
 
 PostProcess = Callable[[Trace], object]
 
@@ -560,50 +561,6 @@ def _distributed_info() -> dict[str, Any] | None:
     from kinetograph.session.distributed import distributed_info
 
     return distributed_info()
-
-
-def start_native(
-    kept: list[int], options: RecordOptions, directory: str | None, all_threads: bool, starts_paused: bool
-) -> None:
-    """The number of the session is in `kept` then, wherever an interrupt comes."""
-    try:
-        _native.start_session(
-            kept,
-            all_threads=all_threads,
-            starts_paused=starts_paused,
-            memory_limit_bytes=options.memory_limit_bytes,
-            drop_at_limit=options.at_limit == "drop",
-            ring_bytes=_ring_bytes(options),
-            ring_ns=max(1, int(options.ring_seconds * 1e9)) if options.ring_seconds else 0,
-            spill_directory=directory or "",
-            session_directory=(directory or _own_directory()) if options.crash_safe else "",
-        )
-    except (OSError, ValueError) as error:
-        raise KinetographError(
-            f"cannot record to {directory or 'the temporary directory'}: {error}",
-            hint="name another directory",
-        ) from error
-
-
-def _ring_bytes(options: RecordOptions) -> int:
-    """0 where no size is set: without a ring, or with one of seconds only."""
-    if options.mode != "ring" or (options.ring_seconds is not None and options.ring_bytes is None):
-        return 0
-    # Half of the limit is for building and writing the trace.
-    return max(1, min(options.ring_limit_bytes, options.memory_limit_bytes // 2))
-
-
-def _own_directory() -> str:
-    """Where session files go without a `directory`: a folder of this user's among the temporary files."""
-    import tempfile
-
-    directory = os.path.join(tempfile.gettempdir(), f"kinetograph-{os.getuid()}")
-    with suppress(FileExistsError):
-        os.mkdir(directory, 0o700)
-    # Everybody can make folders there, and whoever owns this one could read and change what is recorded.
-    if os.lstat(directory).st_uid != os.getuid():
-        raise OSError(f"{directory} belongs to another user")
-    return directory
 
 
 def _scope_mask(scopes: Iterable[object]) -> int:
