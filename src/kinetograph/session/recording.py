@@ -21,7 +21,6 @@ from kinetograph.session.categories import ALL, INTRA_KERNEL, wanted_categories
 from kinetograph.session.config import CallOptions, ProfilerConfig
 from kinetograph.session.handover import call_program
 from kinetograph.session.members import members_of
-from kinetograph.session.native_start import start_native
 from kinetograph.session.scopes import load_python_side
 from kinetograph.session.state import ProfilerState
 from kinetograph.trace import RecordScope, Trace
@@ -133,6 +132,8 @@ class Session:
                 kept.append(emitting)
             emitting.begin(starts_paused)
             return emitting
+        from kinetograph.session.native_start import start_native
+
         all_threads = all_threads or config.experimental_config.profile_all_threads
         # First, so that what takes time is not part of what is recorded: building, attaching to CUDA.
         operators = _operators(config, chosen)

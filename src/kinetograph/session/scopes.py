@@ -51,6 +51,7 @@ def load_python_side() -> None:
             details,
             distributed,
             inside_kernels,
+            native_start,
             operators,
             signal_handlers,
             thread_names,
