@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/agent.h"
+#include "bind/block_end.h"
 #include "bind/cuda.h"
 #include "bind/cuda_events.h"
 #include "bind/emission.h"
@@ -38,6 +39,7 @@ NB_MODULE(_native, module) {
         kinetograph::bind::add_marks(module.ptr()) != 0)
         throw nb::python_error();
     kinetograph::record::context_of_thread.store(&kinetograph::bind::context_of_this_thread);
+    kinetograph::bind::bind_block_end(module);
     kinetograph::bind::bind_trace(module);
     kinetograph::bind::bind_merge(module);
     kinetograph::bind::bind_sessions(module);

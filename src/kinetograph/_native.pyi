@@ -69,6 +69,11 @@ def counter(name: str, value: float, /) -> None:
     >>> kg.counter("queue", 12)
     """
 
+def ends_block(function: _Function, /) -> _Function:
+    """
+    The method, as one that a signal which came before it cannot keep from its end.
+    """
+
 class Trace:
     """Columns of events and the tables they refer to."""
 

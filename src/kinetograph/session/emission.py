@@ -64,6 +64,7 @@ class _Emission:
         self.start()
         return self
 
+    @_native.ends_block
     def __exit__(
         self,
         kind: type[BaseException] | None,

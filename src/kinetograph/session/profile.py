@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
 
-from kinetograph._native import end_where_open
+from kinetograph._native import end_where_open, ends_block
 from kinetograph.checks import require_callable
 from kinetograph.errors import StateError, warn_program
 from kinetograph.hints import TYPE_CHECKING, Any, Literal, Self
@@ -126,6 +126,7 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         self.start()
         return self
 
+    @ends_block
     def __exit__(
         self,
         error_type: type[BaseException] | None,
@@ -216,10 +217,11 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         KinetoStepTracker.init_step_count(self._requester)
         try:
             self._perform(transition(ProfilerAction.NONE, self.current_action))
+            self._begin_step()
         except BaseException:
+            self._end_step()
             self._end()
             raise
-        self._begin_step()
 
     def _go_on(self) -> str | None:
         """To the next step; what is to be complained of."""
@@ -374,8 +376,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
         if self.record_steps:
             # With a kind, for scopes that have but a name are kept for ever.
             span = scope(f"ProfilerStep#{self.step_num}", kind=RecordScope.USER_SCOPE)
-            span.__enter__()
             self._step = span, threading.get_ident()
+            span.__enter__()
 
     def _end_step(self) -> None:
         """In another thread than it began in, the span stays open there: it ends with the trace."""

@@ -8,6 +8,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ctypes import CDLL
+from functools import partial
 from typing import Any
 
 import pytest
@@ -188,7 +190,13 @@ def test_a_session_that_only_emits_whose_start_was_interrupted_sends_nothing(
         kg.disable_profiler()
 
 
-CALLED_AT_START = [(Cycle, "__init__"), (Cycle, "prepare"), (Session, "start"), (Session, "_begin")]
+CALLED_AT_START = [
+    (Cycle, "__init__"),
+    (Cycle, "prepare"),
+    (Session, "start"),
+    (Session, "_begin"),
+    (kg.profile, "_begin_step"),
+]
 
 
 @pytest.mark.parametrize(
@@ -207,6 +215,26 @@ def test_a_profile_whose_start_was_interrupted_leaves_nothing_on(
     with prof:
         kg.mark("recorded")
     assert "recorded" in names(prof.trace)
+
+
+class InterruptsBehind:
+    """An operation in which a signal comes that Python looks at behind it, as in a long one of numpy."""
+
+    __neg__ = staticmethod(partial(getattr(CDLL(None), "raise"), signal.SIGINT))
+
+
+@pytest.mark.parametrize("block", [kg.profile, kg.emit_nvtx], ids=["profile", "emit"])
+def test_a_block_whose_last_operation_was_interrupted_has_ended(
+    monkeypatch: pytest.MonkeyPatch, block: Callable[[], Any]
+) -> None:
+    ended: list[object] = []
+    real = block.stop  # type: ignore[attr-defined]
+    monkeypatch.setattr(block, "stop", lambda each: (ended.append(each), real(each)))
+    last = InterruptsBehind()
+    with pytest.raises(KeyboardInterrupt), block() as entered:
+        _ = -last  # type: ignore[operator]
+    assert entered in ended
+    assert nothing_is_on()
 
 
 @pytest.mark.parametrize("name", ["prepare", "__init__"])
