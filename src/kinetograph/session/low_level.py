@@ -84,6 +84,9 @@ def disable_profiler() -> ProfilerResult:
     with _lock:
         session = _own()
         outer = _of_thread(session.owner_tid, session)
+        session.owner_tid = (
+            threading.get_native_id()
+        )  # so that nobody else takes that of a thread that is gone
     # It stays in the list until its trace is there to be returned: the next call makes up for an interrupt.
     result = ProfilerResult(session.finish())
     if outer is not None:

@@ -18,6 +18,7 @@ import kinetograph as kg
 from kinetograph import _native
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.session import exits
+from kinetograph.session.recording import Session
 from recorded import names, notes
 
 
@@ -400,6 +401,21 @@ def test_a_session_whose_thread_is_gone_can_be_ended_by_another() -> None:
     assert names(kg.disable_profiler().trace) == []
     with pytest.raises(KinetographError, match="no session runs"):
         kg.disable_profiler()
+
+
+def test_two_threads_that_end_sessions_of_gone_threads_end_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("first", "second"):
+        in_thread(lambda name=name: (kg.enable_profiler(), kg.mark(name)))
+    finish, meanwhile = Session.finish, list[list[str]]()
+
+    def with_another_in_the_middle(session: Session) -> kg.Trace:
+        monkeypatch.undo()
+        meanwhile.append(names(in_thread(kg.disable_profiler).trace))
+        return finish(session)
+
+    monkeypatch.setattr(Session, "finish", with_another_in_the_middle)
+    assert [names(kg.disable_profiler().trace), *meanwhile] == [["second"], ["first"]]
+    assert not _native.sessions()
 
 
 SIGNALS = """
