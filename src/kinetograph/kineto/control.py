@@ -167,11 +167,12 @@ def stop_trace() -> ActivityTraceWrapper:
 
 
 def _finished(session: Session) -> Trace:
-    """One that Ctrl-C interrupts is there for the next stop."""
+    """One that goes on, for want of memory or after Ctrl-C, is there for the next stop."""
     try:
         return session.finish()
     except Exception:
-        _profiler.session = _profiler.plan = None
+        if not session.is_open:
+            _profiler.session = _profiler.plan = None
         raise
 
 

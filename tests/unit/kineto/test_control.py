@@ -77,6 +77,21 @@ def test_a_stop_that_was_interrupted_gives_the_trace_at_the_next(monkeypatch: py
         kineto.stop_trace()
 
 
+def test_a_stop_that_found_no_memory_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_cpu_trace()
+    with kg.scope("work"):
+        pass
+    with monkeypatch.context() as patched:
+        patched.setattr(_native, "stop_session", _without_memory)
+        with pytest.raises(MemoryError):
+            kineto.stop_trace()
+    assert names(stopped_trace()) == ["work"]
+
+
+def _without_memory(*_arguments: object, **_options: object) -> None:
+    raise MemoryError
+
+
 def _interrupted(*_arguments: object) -> None:
     raise KeyboardInterrupt
 
