@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -74,6 +73,11 @@ class Averages(Sequence[Average]):
         self.left_out = left_out
         self._matrix = matrix
         self._grouping = grouping
+        # Not at the first use: a cached_property of Python 3.11 has a lock, which a fork may leave closed.
+        self.use_device = _device_of(trace)
+        """The kind of device that did work, such as 'cuda'."""
+        self.totals = Totals(self.self_cpu_time_total_ns, self.self_device_time_total_ns)
+        """Of the host and of devices."""
 
     def __len__(self) -> int:
         return len(self._matrix)
@@ -102,12 +106,6 @@ class Averages(Sequence[Average]):
     def column(self, name: str) -> Matrix:
         """The numbers of all rows under one of the names that `to_rows` gives."""
         return self._matrix[:, _FIELD[name]]
-
-    @cached_property
-    def use_device(self) -> str | None:
-        """The kind of device that did work, such as 'cuda'."""
-        types = [track.device_type for track in self.trace.tracks if track.device_type is not DeviceType.CPU]
-        return max(set(types), key=types.count).name.lower() if types else None
 
     @property
     def is_on_device(self) -> Matrix:
@@ -154,11 +152,6 @@ class Averages(Sequence[Average]):
             sums[_FIELD["min_ns"] - 1] = int(self.column("min_ns").min())
             sums[_FIELD["max_ns"] - 1] = int(self.column("max_ns").max())
         return Average("Total", None, "", (), "", self.use_device, self.totals, *sums)
-
-    @cached_property
-    def totals(self) -> Totals:
-        """The two sums below."""
-        return Totals(self.self_cpu_time_total_ns, self.self_device_time_total_ns)
 
     @property
     def self_cpu_time_total_ns(self) -> int:
@@ -326,3 +319,8 @@ def single_events(trace: Trace, rows: range, include_python: bool = False) -> Av
     matrix[:, _FIELD["device_time_total_ns"]] = trace.columns["device_ns"][numbers]
     matrix[:, _FIELD["self_device_time_total_ns"]] = trace.columns["self_device_ns"][numbers]
     return averages.where(is_shown)
+
+
+def _device_of(trace: Trace) -> str | None:
+    types = [track.device_type for track in trace.tracks if track.device_type is not DeviceType.CPU]
+    return max(set(types), key=types.count).name.lower() if types else None

@@ -6,13 +6,12 @@ first of them, or by the first session, and connects itself then, so that `impor
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 
 from kinetograph import _native
 from kinetograph._native import counter, mark, scope
 from kinetograph.errors import ArgumentError
+from kinetograph.fork_locks import loading
 from kinetograph.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,16 +33,10 @@ __all__ = [
 
 record_function = scope
 
-_loading = threading.RLock()
-# A child that is forked while another thread imports a module can never import that module: so forks wait.
-os.register_at_fork(
-    before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
-)
-
 
 def load_python_side() -> None:
     """Sessions call this before they record, so that the import is no part of what they see."""
-    with _loading:
+    with loading:
         from kinetograph import injection  # noqa: F401
         from kinetograph.session import (  # noqa: F401
             cuda,
@@ -56,20 +49,18 @@ def load_python_side() -> None:
             signal_handlers,
             thread_names,
         )
+        from kinetograph.trace import event_parts, tables  # noqa: F401
 
 
 def load_together(load: Callable[[], object]) -> None:
-    """The same for what other threads of ours load: a fork waits until they have.
-
-    One lock for all of it, for a thread that held a second one would wait for a fork that waits for that.
-    """
-    with _loading:
+    """The same for what other threads of ours load."""
+    with loading:
         load()
 
 
 def load_profile_side() -> None:
     """The same for what only programs need that make a profile."""
-    with _loading:
+    with loading:
         from kinetograph.session import (  # noqa: F401
             cycle,
             execution_trace,
@@ -80,13 +71,13 @@ def load_profile_side() -> None:
 
 def load_emission_side() -> None:
     """The same for what sends scopes to other tools."""
-    with _loading:
+    with loading:
         from kinetograph.session import details, emitted, emitted_calls  # noqa: F401
 
 
 def load_torch_side() -> None:
     """The same for what only programs need that use PyTorch."""
-    with _loading:
+    with loading:
         from kinetograph.export import execution_trace  # noqa: F401
         from kinetograph.frameworks.torch import build, emitted, modules, operators, patches  # noqa: F401
         from kinetograph.frameworks.torch import execution_trace as nodes  # noqa: F401

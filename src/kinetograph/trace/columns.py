@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kinetograph.fork_locks import loading
 from kinetograph.hints import TYPE_CHECKING, Any
 from kinetograph.trace.words import counted
 
@@ -67,6 +68,8 @@ class Columns(Mapping[str, Any]):
     def _view(self, name: str) -> Column:
         if name not in COLUMNS:
             raise KeyError(f"{name!r}; a trace has the columns {', '.join(COLUMNS)}")
+        with loading:
+            import numpy  # noqa: F401
         column: Column | None = self._native.column(name)
         return self._filler(name) if column is None else column
 

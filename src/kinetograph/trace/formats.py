@@ -7,6 +7,7 @@ from os import PathLike
 
 from kinetograph.checks import path_text, require_folder
 from kinetograph.errors import UsageError
+from kinetograph.fork_locks import loading
 from kinetograph.hints import Any
 
 __all__ = ["known_suffix", "require_known_suffix", "saver_for", "saver_named", "usable_path"]
@@ -75,5 +76,6 @@ def _better_name(name: str) -> str:
 def _save_function(module: str) -> Saver:
     from importlib import import_module
 
-    save: Saver = import_module(module).save
+    with loading:
+        save: Saver = import_module(module).save
     return save

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from kinetograph.fork_locks import loading
 from kinetograph.hints import Any
 
 __all__ = ["report"]
 
+# Behind the module, what it will load itself: all of it while forks wait.
+_AVERAGES = ("kinetograph.analysis.averages", "kinetograph.analysis.torch_table", "numpy")
+_STACKS = ("kinetograph.export.stacks",)
 _MODULES = {
-    "key_averages": "kinetograph.analysis.averages",
-    "single_events": "kinetograph.analysis.averages",
-    "export_stacks": "kinetograph.export.stacks",
-    "STACK_METRICS": "kinetograph.export.stacks",
+    "key_averages": _AVERAGES,
+    "single_events": _AVERAGES,
+    "export_stacks": _STACKS,
+    "STACK_METRICS": _STACKS,
 }
 
 
@@ -18,4 +22,6 @@ def report(name: str) -> Any:
     """The function of that name."""
     from importlib import import_module
 
-    return getattr(import_module(_MODULES[name]), name)
+    with loading:
+        module, *_others = [import_module(each) for each in _MODULES[name]]
+    return getattr(module, name)

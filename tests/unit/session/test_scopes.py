@@ -1,9 +1,10 @@
-"""The Python side of scopes comes late, and a fork cannot come in the middle of it."""
+"""Parts of us are loaded late, and a fork cannot come in the middle of it."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,16 +17,16 @@ class SlowImport:
     forks = threading.Event()
 
     def find_spec(self, name, path=None, target=None):
-        if name == "kinetograph.session.MODULE":
+        if name == "MODULE":
             self.begun.set()
             self.forks.wait()
             time.sleep(0.05)  # to the fork that waits for us, which is the last we can see of it
 
-def record():
-    RECORD
+def use():
+    USE
 
 sys.meta_path.insert(0, SlowImport())
-thread = threading.Thread(target=record)
+thread = threading.Thread(target=use)
 thread.start()
 SlowImport.begun.wait()
 # Handlers run last registered first, so this one runs before the one that waits.
@@ -33,11 +34,14 @@ os.register_at_fork(before=SlowImport.forks.set)
 child = os.fork()
 if child == 0:
     signal.alarm(20)
-    record()
+    use()
     os._exit(0)
 thread.join()
 print(os.waitpid(child, 0)[1])
 """
+
+
+ONE_TRACE = "(kg.enable_profiler(), kg.disable_profiler().trace)[1]"
 
 
 def run(program: str) -> str:
@@ -46,16 +50,20 @@ def run(program: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("module", "record"),
+    ("module", "use"),
     [
-        ("details", "kg.enable_profiler(), kg.disable_profiler()"),
-        ("cycle", "kg.profile().__enter__().stop()"),
+        ("kinetograph.session.details", "kg.enable_profiler(), kg.disable_profiler()"),
+        ("kinetograph.session.cycle", "kg.profile().__enter__().stop()"),
+        ("kinetograph.analysis.averages", f"{ONE_TRACE}.key_averages().table()"),
+        ("kinetograph.export.chrome", f"{ONE_TRACE}.save('trace.json')"),
+        ("numpy", f"{ONE_TRACE}.columns['name']"),
     ],
 )
-def test_a_child_forked_while_another_thread_loads_the_python_side_can_record(
-    module: str, record: str
+def test_a_child_forked_while_another_thread_loads_a_part_of_us_can_use_it(
+    module: str, use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(FORK_WHILE_LOADING.replace("MODULE", module).replace("RECORD", record)) == "0\n"
+    monkeypatch.chdir(tmp_path)
+    assert run(FORK_WHILE_LOADING.replace("MODULE", module).replace("USE", use)) == "0\n"
 
 
 def test_a_plain_scope_loads_nothing_and_one_with_metadata_its_python_side() -> None:
