@@ -24,7 +24,12 @@ __all__ = ["run"]
     metavar="FILE",
     help="Where to write the trace; its suffix is the format. {host} {rank} {pid} {time} are filled in.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something goes wrong.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Say nothing unless something goes wrong, or the observer for torch has to be built.",
+)
 @click.option(
     "--top",
     "--limit",

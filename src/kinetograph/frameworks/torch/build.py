@@ -196,8 +196,9 @@ def _compile(command: list[str], quiet: bool) -> None:
     if compiler.returncode != 0:
         last = "\n".join(said.splitlines()[-_LAST_LINES:])
         raise NotAvailable(
-            f"the observer for torch could not be built by\n{shlex.join(command)}\n{last}",
-            hint="CXX names another compiler; it must know C++20",
+            f"the observer for torch could not be built: {command[0]} ended with {compiler.returncode}\n"
+            f"{shlex.join(command)}\n{last}",
+            hint="CXX names another compiler, which must know C++20; disk and memory must have room for it",
         )
 
 

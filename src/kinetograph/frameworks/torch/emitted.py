@@ -7,6 +7,7 @@ do not.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import weakref
@@ -87,9 +88,9 @@ class EmittedOperators:
     def notes(self) -> Iterator[str]:
         yield (
             f"operators of torch came by {self._route}, with names and nesting only, and from the thread "
-            f"that started the session and those of autograd alone: {self._because}; for shapes, FLOPs, "
-            "sequence numbers and all threads install a C++ compiler, or run `kinetograph build torch` where "
-            "there is one"
+            f"that started the session and those of autograd alone: {self._because}; shapes, FLOPs, "
+            "sequence numbers and all threads need a C++ compiler: `kinetograph build torch` says what is "
+            "wrong with this one"
         )
         if self._is_interrupted:
             yield "there are none from when torch's own profiler began in that thread: it bears no other"
@@ -109,6 +110,9 @@ def _begin(torch: Any, route: str) -> bool:
         return False
     enable(torch, route)
     _emitting.add(thread)
+    # Of a session that nobody stops torch would tell at the exit.
+    atexit.unregister(_end)
+    atexit.register(_end, torch)
     want_flag(torch, "emitted", wanted=True)
     _stand_aside_when_asked(torch)
     return True

@@ -306,7 +306,8 @@ bool has_to_be_numbered(Thread& thread) {
     open.is_told = recorder->tell_open_operator(open.begun, &told) != 0;
 }
 
-// The engine names what it evaluates but not its number; torch takes that from the first function in it, too.
+// The engine names what it evaluates but not its number, which is that of the first function in it. torch
+// knows it only where nothing else runs in front, a hook for one.
 void tell_engine(Thread& thread, Ending evaluated) {
     OpenOperator* around = thread.open.around_top();
     if (!around || !around->is_engine || around->sequence >= 0 || evaluated.sequence < 0) return;
