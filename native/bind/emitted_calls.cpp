@@ -107,6 +107,8 @@ void stop_emitted_calls(bool itt, uint64_t user) {
     if (users[itt].empty()) wanted &= ~emit::wish(emit::target(itt));
     if (wanted != 0) return;
     leave_thread_when_over();
+    // Whoever took our place in this thread has kept from us what returned meanwhile.
+    if (!is_followed(PyThreadState_Get())) emit::end_scopes(emit::python_function_category);
     forget_names();
 }
 

@@ -11,6 +11,11 @@ void OpenRanges::end_at(size_t index) {
     publish();
 }
 
+void OpenRanges::end_all(uint32_t category) {
+    for (size_t i = open_.size(); i-- > 0;)
+        if (open_[i].range.look.category == category) end_at(i);
+}
+
 // The innermost of its context; one that was begun in another context, as steps may be, if there is none.
 size_t OpenRanges::find(const void* key, uintptr_t context) const {
     size_t elsewhere = nowhere;

@@ -24,6 +24,8 @@ public:
     void begin(const void* key, uintptr_t context, Range&& range);
     // Does nothing for one whose begin was not told, or in another thread. Not while it is empty.
     void end(const void* key, uintptr_t context);
+    // Those that nobody will.
+    void end_all(uint32_t category);
 
     bool is_empty() const { return depth_.load(std::memory_order_relaxed) == 0; }
 

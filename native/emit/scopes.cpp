@@ -164,6 +164,12 @@ void end_scope(const void* key, uintptr_t context) noexcept {
         settle_after_stop();
 }
 
+void end_scopes(uint32_t category) noexcept {
+    if (!current) return;
+    for (OpenRanges& open : current->open) open.end_all(category);
+    settle_after_stop();
+}
+
 bool has_open_scopes() noexcept {
     return current && !current->is_empty();
 }

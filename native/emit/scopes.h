@@ -42,6 +42,7 @@ KINETOGRAPH_API void begin_scope(const void* key, uintptr_t context, Range&& ran
 KINETOGRAPH_API void end_scope(const void* key, uintptr_t context) noexcept;
 // Of the calling thread.
 KINETOGRAPH_API bool has_open_scopes() noexcept;
+KINETOGRAPH_API void end_scopes(uint32_t category) noexcept;
 KINETOGRAPH_API void mark(const Range& range) noexcept;
 KINETOGRAPH_API void count(Name& name, double value) noexcept;
 

@@ -55,6 +55,14 @@ def tell_on_stderr(text: str) -> None:
         print(f"kinetograph: {text}", file=sys.stderr)
 
 
+def warn_or_tell(text: str) -> None:
+    """Warn, where what comes behind it must be done also if warnings are errors."""
+    try:
+        warn_program(text)
+    except Warning:
+        tell_on_stderr(text)
+
+
 class TraceFormatError(KinetographError):
     """A file that is no trace we can read; `offset` is the byte of its uncompressed text that is wrong."""
 

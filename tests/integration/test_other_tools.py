@@ -331,6 +331,15 @@ def test_calls_that_are_open_at_the_end_still_end(emit: Emit, target: str) -> No
     assert seen.printed == {"left": False, "is_emitting": False}
 
 
+@BOTH
+def test_a_profiler_that_takes_over_is_told_of_and_leaves_nothing_open(emit: Emit, target: str) -> None:
+    seen = emit("taken_over", target)
+    assert named_after_program(seen.calls) == ["takes_over", "  scope", "behind"]
+    (told,) = seen.printed["told"]
+    assert "another profile function took over" in told
+    assert not seen.printed["is_emitting"]
+
+
 def test_another_profiler_is_not_disturbed(emit: Emit) -> None:
     seen = emit("beside_another_profiler", "nvtx")
     assert "another tool has it" in seen.printed["refusal"]
@@ -352,6 +361,9 @@ def test_collectors_of_other_kinds_are_served(emit: Emit, collector: str) -> Non
     assert [(call["text"], call["value"]) for call in named(calls, "sample")] == [("queue", 2.5)]
 
 
+KIND = 0x4B470001  # the first category of a domain
+
+
 def test_nvtx_calls_arrive_as_they_were_made(emit: Emit) -> None:
     seen = emit("nvtx_api", "nvtx")
     assert seen.printed["levels"] == [0, 1, 1, 0]
@@ -360,10 +372,10 @@ def test_nvtx_calls_arrive_as_they_were_made(emit: Emit) -> None:
     categories = {
         (call["domain"], call["text"]): call["category"] for call in named(seen.calls, "name_category")
     }
-    assert categories == {("", "kind"): 1, ("data", "kind"): 1}
+    assert categories == {("", "kind"): KIND, ("data", "kind"): KIND}
     plain, rich, kept, function = named(seen.calls, "push")
     assert (plain["text"], plain["domain"], plain["color"], plain["category"]) == ("plain", "", -1, 0)
-    assert (rich["color"], rich["category"], rich["payload"]) == (0xFF102030, 1, 7)
+    assert (rich["color"], rich["category"], rich["payload"]) == (0xFF102030, KIND, 7)
     assert (kept["text"], kept["is_registered"], kept["domain"]) == ("kept", 1, "data")
     assert (kept["color"], kept["category"], kept["payload"]) == (0x80FF0000, 9, 1.5)
     assert function["text"] == "function"

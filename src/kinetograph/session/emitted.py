@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from kinetograph import _native
 from kinetograph.checks import require_text, spelled
-from kinetograph.errors import KinetographError, tell_on_stderr, warn_program
+from kinetograph.errors import KinetographError, warn_or_tell
 from kinetograph.nvtx.colors import argb
 from kinetograph.nvtx.ranges import Domain
 from kinetograph.ranged import payload_number
@@ -72,11 +72,8 @@ def _tell_once(name: str, what: str, why: str) -> None:
     """A scope may begin a million times, and have another value each time."""
     if (name, what) not in _told and len(_told) < _MOST_TOLD:
         _told.add((name, what))
-        text = f"the scope {name!r} goes to another tool without its {what}. {why}"
-        try:
-            warn_program(text)
-        except Warning:  # an error where warnings are such: the scope still has its name and the rest
-            tell_on_stderr(text)
+        # The scope still has its name and the rest.
+        warn_or_tell(f"the scope {name!r} goes to another tool without its {what}. {why}")
 
 
 def _color(color: object) -> int:

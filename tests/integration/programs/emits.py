@@ -424,6 +424,23 @@ def stopped_further_in(target: str) -> object:
     return {"left": _native.follows_calls_here(), "is_emitting": _native.is_emitting()}
 
 
+def taken_over(target: str) -> object:
+    """By a profiler that starts and ends within the block: calls are not sent behind that."""
+
+    def takes_over() -> None:
+        sys.setprofile(lambda *_event: None)
+        sys.setprofile(None)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with emission(target, with_calls=True):
+            takes_over()
+            outer()
+    with emission(target), kg.scope("behind"):
+        pass
+    return {"told": [str(each.message) for each in told], "is_emitting": _native.is_emitting()}
+
+
 def beside_another_profiler(target: str) -> object:
     sys.setprofile(lambda *_event: None)
     try:
