@@ -28,6 +28,8 @@ __all__ = [
 
 _MOST_CATEGORIES = (1 << 32) - 1
 _NO_COLOR = -1
+# Others who name categories of the same domain, such as PyPI's nvtx, count from 1.
+_FIRST_CATEGORY = 0x4B47_0001
 # What a native call takes: message or number of a registered one, domain, color, category, payload.
 _Event = tuple[Any, int, int, int, Any]
 
@@ -44,11 +46,11 @@ class Domain:
 
     __slots__ = ("__weakref__", "_categories", "_handle", "_numbers", "name")
 
-    def __init__(self, name: str, handle: int, first_category: int = 1) -> None:
+    def __init__(self, name: str, handle: int, first_category: int | None = None) -> None:
         self.name = name
         self._handle = handle
         self._categories: dict[str, int] = {}
-        self._numbers = itertools.count(first_category)
+        self._numbers = itertools.count(first_category or _FIRST_CATEGORY)
 
     def range_push(
         self,
