@@ -108,7 +108,7 @@ endif()
 # through the C table only.
 add_library(kinetograph_annotations SHARED
   inject/itt.cpp inject/itt_names.cpp inject/itt_counters.cpp
-  inject/domain.cpp inject/names.cpp inject/counted_note.cpp inject/nested_ranges.cpp inject/events.cpp inject/text.cpp inject/thread_state.cpp inject/library_lock.cpp inject/process.cpp
+  inject/domain.cpp inject/names.cpp inject/counted_note.cpp inject/recent_looks.cpp inject/nested_ranges.cpp inject/events.cpp inject/text.cpp inject/thread_state.cpp inject/library_lock.cpp inject/process.cpp
   inject/clients.cpp)
 if(KINETOGRAPH_NVTX AND KINETOGRAPH_NVTX_INCLUDE)
   target_sources(kinetograph_annotations PRIVATE

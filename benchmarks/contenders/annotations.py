@@ -24,5 +24,6 @@ def contenders() -> list[Contender]:
         contender("C table: begin and end, recorded", "begin_end", recorded=True),
         contender("NVTX: push and pop, recorded", "push_pop", recorded=True),
         contender("NVTX: registered text in a domain, recorded", "push_pop_registered", recorded=True),
+        contender("NVTX: colour and category, recorded", "push_pop_coloured", recorded=True),
         contender("NVTX: push and pop, nobody records", "push_pop", recorded=False),
     ]

@@ -12,6 +12,13 @@ static nvtxDomainHandle_t domain;
 static nvtxEventAttributes_t registered = {.version = NVTX_VERSION,
                                            .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
                                            .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+/* As each range of PyPI's nvtx is. */
+static nvtxEventAttributes_t coloured = {.version = NVTX_VERSION,
+                                         .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                         .messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+                                         .colorType = NVTX_COLOR_ARGB,
+                                         .color = 0xff0000ff,
+                                         .category = 1};
 
 /* The table of the recorder in this process; 0 where it is another than the one this was built for. */
 EXPORTED int prepare(const kinetograph_record_table* (*table_for)(uint32_t)) {
@@ -19,7 +26,8 @@ EXPORTED int prepare(const kinetograph_record_table* (*table_for)(uint32_t)) {
     if (!table) return 0;
     name = table->intern("x", 1);
     domain = nvtxDomainCreateA("benchmark");
-    registered.message.registered = nvtxDomainRegisterStringA(domain, "x");
+    nvtxDomainNameCategoryA(domain, 1, "io");
+    registered.message.registered = coloured.message.registered = nvtxDomainRegisterStringA(domain, "x");
     return 1;
 }
 
@@ -46,6 +54,12 @@ EXPORTED void push_pop(int count) {
 EXPORTED void push_pop_registered(int count) {
     for (int i = 0; i < count; ++i) {
         nvtxDomainRangePushEx(domain, &registered);
+        nvtxDomainRangePop(domain);
+    }
+}
+EXPORTED void push_pop_coloured(int count) {
+    for (int i = 0; i < count; ++i) {
+        nvtxDomainRangePushEx(domain, &coloured);
         nvtxDomainRangePop(domain);
     }
 }

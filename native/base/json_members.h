@@ -6,6 +6,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace kinetograph::base {
 
@@ -34,6 +35,10 @@ void append_json_number(std::string& out, Number value) {
 
 class JsonMembers {
 public:
+    JsonMembers() = default;
+    // Behind those that are there.
+    explicit JsonMembers(const std::string& begun) : text_(begun) {}
+
     template <class Number>
         requires std::integral<Number> || std::floating_point<Number>
     JsonMembers& add(std::string_view key, Number value) {
@@ -69,6 +74,7 @@ public:
     }
 
     const std::string& text() const { return text_; }
+    std::string take() { return std::move(text_); }
 
 private:
     void begin(std::string_view key) {

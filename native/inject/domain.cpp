@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "inject/library_lock.h"
 #include "kinetograph/record_abi.h"
@@ -34,13 +35,20 @@ Domain::Domain(std::string_view name)
 
 void Domain::name_category(uint32_t category, std::string_view name) {
     std::lock_guard lock(library_mutex);
-    categories_[category] = name;
+    const Category*& known = by_number_[category];
+    if (!known || known->name != name)
+        known = &categories_.emplace_back(Category{category, std::string(name)});
+    named_lately_[category % named_lately_.size()].store(known, std::memory_order_release);
 }
 
-std::string Domain::category_name(uint32_t category) const {
+std::string_view Domain::category_name(uint32_t category) const {
+    const Category* latest = named_lately_[category % named_lately_.size()].load(std::memory_order_acquire);
+    if (!latest) return {};
+    if (latest->number == category) return latest->name;
     std::lock_guard lock(library_mutex);
-    const auto known = categories_.find(category);
-    return known == categories_.end() ? std::string() : known->second;
+    const auto known = by_number_.find(category);
+    if (known == by_number_.end()) return {};
+    return known->second->name;
 }
 
 namespace {

@@ -1,7 +1,10 @@
 // A domain of annotations: the part of a program or library that makes them.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,16 +24,26 @@ public:
     uint8_t category() const { return category_; }
     uint8_t scope() const { return scope_; }
 
-    // Categories within the domain, which it numbers itself. "" where one has no name.
+    // Categories within the domain, which it numbers itself. "" where one has no name. What was a name stays
+    // in memory, for it is read without a lock.
     void name_category(uint32_t category, std::string_view name);
-    std::string category_name(uint32_t category) const;
+    std::string_view category_name(uint32_t category) const;
 
 private:
+    struct Category {
+        uint32_t number;
+        std::string name;
+    };
+    // For each end of a number the last that was named. Programs use few.
+    using NamedLately = std::array<std::atomic<const Category*>, 64>;
+
     const std::string name_;
     const bool is_shortened_;
     const uint8_t category_;
     const uint8_t scope_;
-    std::unordered_map<uint32_t, std::string> categories_;
+    std::deque<Category> categories_;  // with the lock, as what follows
+    std::unordered_map<uint32_t, const Category*> by_number_;
+    NamedLately named_lately_{};  // which is read without it
 };
 
 // The same for the same name, and for ever: handles to it are in foreign hands.

@@ -1,6 +1,6 @@
 #include "inject/nested_ranges.h"
 
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "inject/counted_note.h"
@@ -23,15 +23,10 @@ DomainRanges& ranges_of(const Domain& domain) {
     return domains.emplace_back(DomainRanges{&domain, {}});
 }
 
-std::string& args_of(OpenRange& range) {
-    if (!range.args) range.args = std::make_unique<std::string>();
-    return *range.args;
-}
-
 // Apart from the rest: most ranges have none, and whoever calls it would have to save more.
 [[gnu::noinline]] void end_with_args(OpenRange& range, std::string_view more) {
-    if (!append_args(args_of(range), more, longest_args_at_end)) too_long.count();
-    recorder->end_with(range.name, range.args->data(), range.args->size());
+    if (!append_args(range.args, more, longest_args_at_end)) too_long.count();
+    recorder->end_with(range.name, range.args.data(), range.args.size());
 }
 
 int push(DomainRanges& ranges, uint32_t name, uint64_t number) {
@@ -58,6 +53,12 @@ bool append_args(std::string& args, std::string_view more, size_t most) {
     return true;
 }
 
+bool append_args(std::string& args, std::string&& more) {
+    if (!args.empty() || more.size() >= longest_args) return append_args(args, std::string_view(more));
+    args = std::move(more);
+    return true;
+}
+
 int push_range(const Domain& domain, uint32_t name, uint64_t number) {
     DomainRanges& ranges = ranges_of(domain);
     const bool has_room = ranges.open.size() < ranges.most;
@@ -68,9 +69,9 @@ int push_range(const Domain& domain, uint32_t name, uint64_t number) {
     return push(ranges, is_recorded ? name : 0, number);
 }
 
-int push_range(const Annotation& annotation) {
+int push_range(Annotation&& annotation) {
     const int level = push_range(annotation.domain, annotation.name);
-    describe_range(annotation.domain, annotation.args);
+    describe_range(annotation.domain, std::move(annotation.args));
     return level;
 }
 
@@ -81,7 +82,7 @@ int push_unrecorded(const Domain& domain, uint64_t number) {
 int pop_range(const Domain& domain, std::string_view more_args) {
     DomainRanges& ranges = ranges_of(domain);
     if (OpenRange* range = innermost(ranges)) {
-        if (!range->args && more_args.empty()) [[likely]]
+        if (range->args.empty() && more_args.empty()) [[likely]]
             recorder->end(range->name);
         else
             end_with_args(*range, more_args);
@@ -95,10 +96,10 @@ int pop_range(const Domain& domain, std::string_view more_args) {
     return int(ranges.open.size() + ranges.beyond);
 }
 
-void describe_range(const Domain& domain, std::string_view args) {
+void describe_range(const Domain& domain, std::string&& args) {
     if (args.empty()) return;
     OpenRange* range = innermost(ranges_of(domain));
-    if (range && !append_args(args_of(*range), args)) too_long.count();
+    if (range && !append_args(range->args, std::move(args))) too_long.count();
 }
 
 uint64_t innermost_number(const Domain& domain) {

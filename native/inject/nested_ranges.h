@@ -20,16 +20,17 @@ struct Annotation {
 inline constexpr size_t longest_args = 48 * 1024, longest_args_at_end = 56 * 1024;
 // Members behind those that are there; false, and they are left out, where that would be too long.
 bool append_args(std::string& args, std::string_view more, size_t most = longest_args);
+bool append_args(std::string& args, std::string&& more);
 
 // All return how many ranges of the domain lie around this one; pop less than 0 where there was none.
 int push_range(const Domain& domain, uint32_t name, uint64_t number = 0);
-int push_range(const Annotation& annotation);
+int push_range(Annotation&& annotation);
 // While nobody records: it is only counted.
 int push_unrecorded(const Domain& domain, uint64_t number = 0);
 int pop_range(const Domain& domain, std::string_view more_args = {});
 
 // Adds to the innermost range of the domain.
-void describe_range(const Domain& domain, std::string_view args);
+void describe_range(const Domain& domain, std::string&& args);
 // The number that it was pushed with; 0: none.
 uint64_t innermost_number(const Domain& domain);
 

@@ -2,9 +2,11 @@
 // NVTX_INJECTION64_PATH names us, and hands over a table of its functions to be filled.
 //
 // Handlers run in whatever thread annotates, without the GIL, and let no exception out.
+#include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/json_members.h"
 #include "inject/clients.h"
@@ -16,6 +18,7 @@
 #include "inject/process.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
+#include "inject/thread_state.h"
 #include "inject/torch_names.h"
 
 namespace kinetograph::inject {
@@ -24,14 +27,9 @@ namespace {
 
 using Attributes = const nvtxEventAttributes_t*;
 
-// Without its alpha, which nobody sets to anything that could be seen.
-std::string colour(uint32_t argb) {
-    char text[16];
-    std::snprintf(text, sizeof text, "#%06x", argb & 0xffffff);
-    return text;
-}
-
-void add_payload(const Domain& domain, const nvtxEventAttributes_t& event, base::JsonMembers& members) {
+// What it says of an event, and what it calls it.
+std::string add_payload(const Domain& domain, const nvtxEventAttributes_t& event,
+                        base::JsonMembers& members) {
     switch (event.payloadType) {
         case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
             members.add("payload", event.payload.ullValue);
@@ -53,32 +51,19 @@ void add_payload(const Domain& domain, const nvtxEventAttributes_t& event, base:
             break;
         case NVTX_PAYLOAD_TYPE_EXT: {
             const auto* payloads = reinterpret_cast<const nvtxPayloadData_t*>(event.payload.ullValue);
-            members.add_json("payload",
-                             decode_payloads(domain, payloads, size_t(std::max(event.reserved0, 0))).json);
-            break;
+            DecodedPayload decoded = decode_payloads(domain, payloads, size_t(std::max(event.reserved0, 0)));
+            members.add_json("payload", decoded.json);
+            return std::move(decoded.message);
         }
         default:
             break;
     }
+    return {};
 }
 
 bool has_args(const nvtxEventAttributes_t& event) {
     return event.category != 0 || event.colorType == NVTX_COLOR_ARGB ||
            event.payloadType != NVTX_PAYLOAD_UNKNOWN;
-}
-
-std::string args_of(const Domain& domain, const nvtxEventAttributes_t& event) {
-    base::JsonMembers members;
-    if (event.category != 0) {
-        const std::string name = domain.category_name(event.category);
-        if (name.empty())
-            members.add("category", event.category);
-        else
-            members.add("category", name);
-    }
-    if (event.colorType == NVTX_COLOR_ARGB) members.add("color", colour(event.color));
-    add_payload(domain, event, members);
-    return members.text();
 }
 
 uint32_t message_of(const Domain& domain, const nvtxEventAttributes_t& event) {
@@ -94,9 +79,31 @@ uint32_t message_of(const Domain& domain, const nvtxEventAttributes_t& event) {
     }
 }
 
+Look look_of(const nvtxEventAttributes_t& event) {
+    const bool has_colour = event.colorType == NVTX_COLOR_ARGB;
+    return {event.category, has_colour, has_colour ? event.color : 0};
+}
+
+// PyPI's nvtx says "" where a program says nothing.
+bool has_text(const nvtxEventAttributes_t& event) {
+    switch (event.messageType) {
+        case NVTX_MESSAGE_TYPE_ASCII:
+            return !text_of(event.message.ascii).empty();
+        case NVTX_MESSAGE_TYPE_UNICODE:
+            return event.message.unicode && *event.message.unicode;
+        case NVTX_MESSAGE_TYPE_REGISTERED:
+            return event.message.registered && !name_of(event.message.registered)->text().empty();
+        default:
+            return false;
+    }
+}
+
 Annotation annotation_of(const Domain& domain, const nvtxEventAttributes_t* event) {
     if (!event || event->size < NVTX_EVENT_ATTRIB_STRUCT_SIZE) return {domain, name_id(domain, "")};
-    return {domain, message_of(domain, *event), args_of(domain, *event)};
+    base::JsonMembers members(this_thread().looks.spelled(domain, look_of(*event)));
+    const std::string named_inside = add_payload(domain, *event, members);
+    const bool has_message = named_inside.empty() || has_text(*event);
+    return {domain, has_message ? message_of(domain, *event) : name_id(domain, named_inside), members.take()};
 }
 
 uint32_t text_id(const Domain& domain, const char* text) {
@@ -222,7 +229,7 @@ int push_operator(const char* text) noexcept try {
     const ToldOperator told = operator_in(text_of(text));
     const int level = push_range(torch_domain, text_id(torch_domain, told.name));
     if (!told.sizes.empty())
-        describe_range(torch_domain, base::JsonMembers().add_json("Input Dims", told.sizes).text());
+        describe_range(torch_domain, base::JsonMembers().add_json("Input Dims", told.sizes).take());
     return level;
 } catch (...) {
     return -1;

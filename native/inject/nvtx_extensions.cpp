@@ -27,6 +27,7 @@ Annotation annotation_of(const Domain& domain, Payloads payloads, size_t count) 
 
 // What the end of an event adds to it, and which name replaces the first.
 Annotation more_of(const Domain& domain, Payloads payloads, size_t count) {
+    if (!payloads || count == 0) return {domain};
     const DecodedPayload decoded = decode_payloads(domain, payloads, count);
     const uint32_t name = decoded.message.empty() ? 0 : name_id(domain, decoded.message);
     return {domain, name, "\"end payload\":" + decoded.json};

@@ -162,6 +162,7 @@ uint64_t register_enum(const Domain& domain, const nvtxPayloadEnumAttr_t* attrib
 }
 
 const Schema* schema_of(const Domain& domain, uint64_t id) {
+    if (id < NVTX_PAYLOAD_SCHEMA_ID_STATIC_START) return nullptr;
     Registered& all = registered();
     std::lock_guard lock(library_mutex);
     const auto known = all.schemas.find({&domain, id});

@@ -42,6 +42,9 @@ bool append_narrow_float(std::string& out, Blob blob, const NarrowFloat& type) {
     return true;
 }
 
+// Of later headers than ours.
+constexpr uint64_t entry_type_range_id = 67;
+
 bool append_character(std::string& out, char32_t c) {
     base::append_json_string(out, c ? utf8(std::u32string_view(&c, 1)) : "");
     return true;
@@ -50,7 +53,7 @@ bool append_character(std::string& out, char32_t c) {
 bool append_category(std::string& out, const Domain& domain, Blob blob) {
     uint32_t category;
     if (!blob.read(category)) return false;
-    const std::string name = domain.category_name(category);
+    const std::string_view name = domain.category_name(category);
     if (name.empty())
         base::append_json_number(out, category);
     else
@@ -106,6 +109,7 @@ bool append_simple_value(std::string& out, const Domain& domain, uint64_t type, 
         case NVTX_PAYLOAD_ENTRY_TYPE_ULONGLONG:
         case NVTX_PAYLOAD_ENTRY_TYPE_UINT64:
         case NVTX_PAYLOAD_ENTRY_TYPE_SCOPE_ID:
+        case entry_type_range_id:
         case NVTX_PAYLOAD_ENTRY_TYPE_PID_UINT64:
         case NVTX_PAYLOAD_ENTRY_TYPE_TID_UINT64:
             return append_number<uint64_t>(out, blob);

@@ -8,17 +8,20 @@
 
 #include "base/itt_types.h"
 #include "inject/domain.h"
+#include "inject/recent_looks.h"
 #include "inject/recent_texts.h"
 
 namespace kinetograph::inject {
+
+class IttCounter;
 
 // One that was pushed and not yet popped.
 struct OpenRange {
     OpenRange(uint32_t called, uint64_t numbered) : name(called), number(numbered) {}
 
-    uint32_t name;                      // 0: it is not recorded
-    uint64_t number;                    // by which it may be described; 0: none
-    std::unique_ptr<std::string> args;  // members of a JSON object; most have none
+    uint32_t name;     // 0: it is not recorded
+    uint64_t number;   // by which it may be described; 0: none
+    std::string args;  // members of a JSON object; most have none
 };
 
 struct DomainRanges {
@@ -32,6 +35,8 @@ struct ThreadState {
     std::vector<DomainRanges> domains;  // few
     RecentTexts<uint32_t> names;
     RecentTexts<itt::String*> itt_strings;
+    std::unique_ptr<RecentTexts<IttCounter*>> itt_counters;  // for those that count by name
+    RecentLooks looks;
     uint64_t next_range_id = 0;
 };
 

@@ -89,6 +89,30 @@ TEST(domains_categories_colours_and_payloads) {
     CHECK(category(trace, "registered") == "a domain");
 }
 
+TEST(a_category_has_the_name_that_it_was_given_last) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("renamed");
+    nvtxEventAttributes_t event = event_called("before");
+    event.category = 3;
+    const auto session = start();
+    nvtxDomainNameCategoryA(domain, 3, "first");
+    nvtxDomainMarkEx(domain, &event);
+    nvtxDomainNameCategoryA(domain, 3, "second");
+    nvtxDomainNameCategoryA(domain, 3 + 64, "with the same end");
+    event.message.ascii = "after";
+    nvtxDomainMarkEx(domain, &event);
+    event.message.ascii = "other";
+    event.category = 3 + 64;
+    nvtxDomainMarkEx(domain, &event);
+    event.message.ascii = "unnamed";
+    event.category = 3 + 128;
+    nvtxDomainMarkEx(domain, &event);
+    const trace::Trace trace = stop(session);
+    CHECK(args(trace, "before") == R"("category":"first")");
+    CHECK(args(trace, "after") == R"("category":"second")");
+    CHECK(args(trace, "other") == R"("category":"with the same end")");
+    CHECK(args(trace, "unnamed") == R"("category":131)");
+}
+
 TEST(a_domain_called_like_a_category_is_told_from_it) {
     const auto session = start();
     const nvtxEventAttributes_t event = event_called("no kernel");

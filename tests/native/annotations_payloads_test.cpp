@@ -313,6 +313,45 @@ TEST(a_message_in_a_payload_is_the_name_as_it_was_written) {
     CHECK(category(stop(session), message) == "quoting");
 }
 
+// As PyPI's nvtx has it, which says "" for a message that it was not given.
+TEST(a_message_in_a_payload_is_the_name_of_an_event_that_has_no_other) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("called within");
+    const uint64_t schema = registered(
+        domain, {entry("text", NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, 8)}, 8,
+        "Called");
+    const nvtxPayloadData_t payload{schema, 8, "inside\0"};
+    const auto session = start();
+    mark_with(domain, "", &payload, 1);
+    mark_with(domain, nullptr, &payload, 1);
+    mark_with(domain, "outside", &payload, 1);
+    nvtxEventAttributes_t event = event_called("");
+    event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    event.message.registered = nvtxDomainRegisterStringA(domain, "");
+    event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+    event.reserved0 = 1;
+    event.payload.ullValue = reinterpret_cast<uintptr_t>(&payload);
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePop(domain);
+    const trace::Trace trace = stop(session);
+    std::vector<std::string> names;
+    for (size_t row = 0; row < trace.size(); ++row) names.emplace_back(trace.strings[trace.name[row]]);
+    CHECK(names == (std::vector<std::string>{"inside", "inside", "outside", "inside"}));
+}
+
+TEST(types_of_later_headers_are_numbers) {
+    constexpr uint64_t range_id = 67;
+    CHECK(told_as(nvtxDomainCreateA("later"), range_id, uint64_t(1) << 40) == "1099511627776");
+}
+
+TEST(a_range_that_ends_without_payloads_tells_no_more) {
+    const nvtxDomainHandle_t domain = nvtxDomainCreateA("ends without");
+    const auto session = start();
+    nvtxEventAttributes_t event = event_called("plain");
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxRangePopPayload(domain, nullptr, 0);
+    CHECK(args(stop(session), "plain") == "");
+}
+
 TEST(ranges_that_are_told_by_payloads) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("told");
     CHECK(nvtxDomainIsEnabled(domain) != 0);
