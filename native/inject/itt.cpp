@@ -4,12 +4,12 @@
 // Handlers run in whatever thread annotates, without the GIL, and let no exception out.
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/itt_types.h"
 #include "base/json_members.h"
@@ -55,12 +55,27 @@ uint64_t range_id(const void* domain, const Id& id) {
     return hash | uint64_t(1) << 63;
 }
 
-// What was told of ranges that have an id, until they end.
+// What was told of ranges that have an id, until they end. Some never do, and markers have no end: what was
+// told longest ago makes room.
 struct Told {
-    static constexpr size_t most = 1 << 16;  // of ranges that may never end
-    std::unordered_map<uint64_t, std::string> by_range;
+    using ByRange = std::unordered_map<uint64_t, std::string>;
+
+    static constexpr size_t most = 1 << 15;  // in each of both
+    ByRange latest, older;
     std::atomic<size_t> count{0};
+
+    ByRange::node_type take(uint64_t range) {
+        auto node = latest.extract(range);
+        return node.empty() ? older.extract(range) : std::move(node);
+    }
+    void publish() { count.store(latest.size() + older.size(), std::memory_order_relaxed); }
 };
+
+CountedNote too_much_told{
+    "partial",
+    "metadata of ITT were left out: they were of markers, or of ranges behind which 32,768 others were told "
+    "of, or of one range that had more than 48 KiB"};
+static_assert(Told::most == 32'768 && longest_args == 48 * 1024);
 
 Told& told() {
     static Told& all = *new Told;
@@ -71,30 +86,31 @@ std::string take_told(uint64_t range) {
     Told& all = told();
     if (all.count.load(std::memory_order_relaxed) == 0) return {};
     std::lock_guard lock(library_mutex);
-    auto node = all.by_range.extract(range);
-    all.count.store(all.by_range.size(), std::memory_order_relaxed);
+    auto node = all.take(range);
+    all.publish();
     return node.empty() ? std::string() : std::move(node.mapped());
 }
 
-// False where there is no room for more of them.
-bool keep_told(uint64_t range, const std::string& args) {
+// How much had to be left out.
+size_t keep_told(uint64_t range, std::string&& args) {
     Told& all = told();
+    Told::ByRange forgotten;
     std::lock_guard lock(library_mutex);
-    if (all.by_range.size() >= all.most && !all.by_range.contains(range)) return false;
-    const bool fits = append_args(all.by_range[range], args);
-    all.count.store(all.by_range.size(), std::memory_order_relaxed);
-    return fits;
+    if (auto known = all.older.extract(range)) all.latest.insert(std::move(known));
+    if (all.latest.size() >= all.most && !all.latest.contains(range)) {
+        forgotten = std::exchange(all.older, std::move(all.latest));
+        all.latest = {};
+    }
+    const bool fits = append_args(all.latest[range], std::move(args));
+    all.publish();
+    return forgotten.size() + !fits;
 }
 
 // Of the range with that id, else of the innermost task.
-void tell(const Domain& domain, const Id& id, const std::string& args) {
-    static CountedNote without_room{
-        "partial",
-        "metadata of ITT were left out: 65,536 ranges had some and had not ended, "
-        "or one had more than 48 KiB"};
-    static_assert(Told::most == 65'536 && longest_args == 48 * 1024);
-    if (is_null(id)) return describe_range(domain, args);
-    if (!keep_told(range_id(&domain, id), args)) without_room.count();
+void tell(const Domain& domain, const Id& id, std::string&& args) {
+    if (is_null(id)) return describe_range(domain, std::move(args));
+    if (const size_t left_out = keep_told(range_id(&domain, id), std::move(args)))
+        too_much_told.count(left_out);
 }
 
 // Operators and ranges of torch, which `emit_itt` tells behind everybody who watches all threads: our
@@ -196,14 +212,10 @@ void mark_time(const itt::Domain* handle, Id, itt::String* name, int /*scope*/) 
 } catch (...) {
 }
 
-// Events have no domain. One that is started and not ended is a point in time.
-struct Event {
-    Event(const Domain& domain, std::string_view name) : name(domain, name) {}
-    RegisteredName name;
-};
-
+// Events have no domain. One that is started and not ended is a point in time. Each that is made is another,
+// for those of one name may lie in each other.
 struct Events {
-    std::deque<Event> all;
+    std::vector<const RegisteredName*> names;
 };
 
 Events& events() {
@@ -211,21 +223,21 @@ Events& events() {
     return known;
 }
 
-const Event* event_of(int number) {
+const RegisteredName* event_of(int number) {
     Events& known = events();
     std::lock_guard lock(library_mutex);
-    const bool is_known = number > 0 && size_t(number) <= known.all.size();
-    return is_known ? &known.all[size_t(number) - 1] : nullptr;
+    const bool is_known = number > 0 && size_t(number) <= known.names.size();
+    return is_known ? known.names[size_t(number) - 1] : nullptr;
 }
 
 int create_event(const char* name, int length) noexcept try {
     const std::string_view text =
         name && length > 0 ? std::string_view(name, strnlen(name, size_t(length))) : text_of(name);
-    const Domain& domain = default_domain();
+    const RegisteredName& event = registered_name(default_domain(), text);
     Events& known = events();
     std::lock_guard lock(library_mutex);
-    known.all.emplace_back(domain, text);
-    return int(known.all.size());
+    known.names.push_back(&event);
+    return int(known.names.size());
 } catch (...) {
     return 0;
 }
@@ -236,15 +248,15 @@ uint64_t event_range(int number) {
 }
 
 int start_event(int number) noexcept try {
-    const Event* event = event_of(number);
-    if (event && is_wanted()) begin_range(event_range(number), {default_domain(), event->name.id()});
+    const RegisteredName* event = event_of(number);
+    if (event && is_wanted()) begin_range(event_range(number), {default_domain(), event->id()});
     return event ? 0 : -1;
 } catch (...) {
     return -1;
 }
 
 int end_event(int number) noexcept try {
-    const Event* event = event_of(number);
+    const RegisteredName* event = event_of(number);
     if (event && wants_end()) end_range(event_range(number), {default_domain()});
     return event ? 0 : -1;
 } catch (...) {
@@ -255,7 +267,7 @@ void add_metadata(const itt::Domain* domain, Id id, itt::String* key, itt::Numbe
                   void* data) noexcept try {
     if (!data || !is_wanted()) return;
     tell(domain_of(domain), id,
-         base::JsonMembers().add_json(text_of(key), itt_values(type, count, data)).text());
+         base::JsonMembers().add_json(text_of(key), itt_values(type, count, data)).take());
 } catch (...) {
 }
 
@@ -264,7 +276,7 @@ void add_text(const itt::Domain* domain, Id id, itt::String* key, const char* te
     if (!text || !is_wanted()) return;
     const std::string_view value =
         length == 0 ? text_of(text) : std::string_view(text, strnlen(text, length));
-    tell(domain_of(domain), id, base::JsonMembers().add(text_of(key), value).text());
+    tell(domain_of(domain), id, base::JsonMembers().add(text_of(key), value).take());
 } catch (...) {
 }
 

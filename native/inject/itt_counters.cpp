@@ -18,6 +18,7 @@
 #include "inject/names.h"
 #include "inject/record_table.h"
 #include "inject/text.h"
+#include "inject/thread_state.h"
 
 namespace kinetograph::inject {
 
@@ -28,33 +29,35 @@ public:
 
     void add(int64_t more) {
         change([&] {
-            if (!is_whole()) return fraction_ += double(more);
-            whole_ += uint64_t(more);  // which may overflow
-            return double(int64_t(whole_));
+            if (!is_whole())
+                return fraction_.fetch_add(double(more), std::memory_order_relaxed) + double(more);
+            // Which may overflow.
+            const uint64_t before = whole_.fetch_add(uint64_t(more), std::memory_order_relaxed);
+            return double(int64_t(before + uint64_t(more)));
         });
     }
     void set(const void* value);
 
 private:
     // To the value that `changed` gives. What threads count is told in the order of its times. It goes on to
-    // count in a pause, or it would be wrong after it.
+    // count while nobody records, and in a pause, or it would be wrong after it.
     template <class Changed>
     void change(Changed&& changed) {
+        if (!is_listening() || is_paused.load(std::memory_order_relaxed)) return void(changed());
         std::unique_lock lock(library_mutex);
         const double value = changed();
         const uint64_t now = latest_ = std::max(recorder->ticks(), latest_ + 1);
         lock.unlock();
-        if (is_listening() && !is_paused.load(std::memory_order_relaxed))
-            recorder->annotation_counter(name_.id(), now, value);
+        recorder->annotation_counter(name_.id(), now, value);
     }
 
     bool is_whole() const { return type_ != itt::Number::f32 && type_ != itt::Number::f64; }
 
     const RegisteredName name_;
     const itt::Number type_;
-    uint64_t whole_ = 0;   // with the lock, as all that follows
-    double fraction_ = 0;  // the value of one that is not whole
-    uint64_t latest_ = 0;
+    std::atomic<uint64_t> whole_{0};
+    std::atomic<double> fraction_{0};  // the value of one that is not whole
+    uint64_t latest_ = 0;              // with the lock
 };
 
 namespace {
@@ -107,6 +110,18 @@ IttCounter& counter_named(const Domain& domain, std::string_view name, itt::Numb
     return *counter;
 }
 
+// Of whole numbers, by its name each time.
+IttCounter& counter_used_lately(const Domain& domain, std::string_view name) {
+    constexpr itt::Number type = itt::Number::u64;
+    using Recent = RecentTexts<IttCounter*>;
+    if (name.size() > Recent::longest) return counter_named(domain, name, type);
+    auto& all = this_thread().itt_counters;
+    if (!all) all = std::make_unique<Recent>();
+    Recent::Entry& recent = all->entry(&domain, name);
+    if (!recent.is(&domain, name)) recent.set(&domain, name, &counter_named(domain, name, type));
+    return *recent.value;
+}
+
 }  // namespace
 
 void IttCounter::set(const void* value) {
@@ -116,9 +131,9 @@ void IttCounter::set(const void* value) {
     read_number(type_, value, 0, [this](auto number) {
         change([&] {
             if (is_whole())
-                whole_ = uint64_t(number);
+                whole_.store(uint64_t(number), std::memory_order_relaxed);
             else
-                fraction_ = double(number);
+                fraction_.store(double(number), std::memory_order_relaxed);
             return double(number);
         });
     });
@@ -137,7 +152,7 @@ void add_to_counter(IttCounter* counter, int64_t more) {
 }
 
 void add_to_counter(const itt::Domain* domain, const itt::String* name, int64_t more) {
-    counter_named(domain_of(domain), text_of(name), itt::Number::u64).add(more);
+    counter_used_lately(domain_of(domain), text_of(name)).add(more);
 }
 
 namespace {

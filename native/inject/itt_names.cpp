@@ -49,8 +49,8 @@ itt::String* make_string(std::string_view text) {
 
 itt::Domain* itt_domain(const char* name) {
     Made<itt::Domain>& domain = made<itt::Domain>(text_of(name));
+    if (!domain.handle.name) domain.handle.flags = 1;  // later it is the program's
     domain.handle.name = domain.text.c_str();
-    domain.handle.flags = 1;
     return &domain.handle;
 }
 

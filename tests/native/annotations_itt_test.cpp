@@ -310,6 +310,30 @@ TEST(metadata_of_a_range_that_is_not_recorded_are_not_those_of_the_next) {
     for (size_t row = 0; row < trace.size(); ++row) CHECK(trace.args_of(row).empty());
 }
 
+// Markers have no end, and some ranges are never ended.
+TEST(metadata_of_what_never_ends_make_room_for_those_of_others) {
+    itt::Domain* domain = itt_calls.domain("never ends");
+    itt::String* key = itt_calls.string("key");
+    const auto session = start();
+    for (uint64_t id = 1; id <= 70'000; ++id)
+        itt_calls.text(domain, itt::Id{{id, 0, 0}}, key, "of a marker", 0);
+    const itt::Id last{{1'000'000, 0, 0}};
+    itt_calls.begin_region(domain, last, no_id, itt_calls.string("region"));
+    itt_calls.text(domain, last, key, "kept", 0);
+    itt_calls.end_region(domain, last);
+    const trace::Trace trace = stop(session);
+    CHECK(trace.size() == 1 && trace.args_of(0) == R"("key":"kept")");
+    const uint64_t left_out = test::count_in_note(trace, "metadata of ITT were left out");
+    CHECK(left_out >= 32'768 && left_out < 33'000);  // with the last of other tests'
+}
+
+TEST(a_domain_that_was_switched_off_stays_so_when_it_is_asked_for_again) {
+    itt::Domain* domain = itt_calls.domain("switched");
+    CHECK(domain->flags == 1);
+    domain->flags = 0;
+    CHECK(itt_calls.domain("switched")->flags == 0);
+}
+
 TEST(what_ends_in_a_pause_has_ended) {
     itt::Domain* domain = itt_calls.domain("pauses");
     const auto session = start();
@@ -415,6 +439,25 @@ std::vector<std::string> values_of(const trace::Trace& trace) {
     std::vector<std::string> values;
     for (size_t row = 0; row < trace.size(); ++row) values.emplace_back(trace.args_of(row));
     return values;
+}
+
+TEST(counters_go_on_while_nobody_records) {
+    void* counter = itt_calls.counter("unseen", "counting", itt::Number::u64);
+    const itt::Domain* domain = itt_calls.domain("counting");
+    const itt::String* name = itt_calls.string("unseen by name");
+    const auto count = [&] {
+        itt_calls.increase(counter);
+        itt_calls.increase_named(domain, name, 10);
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i)
+        threads.emplace_back([&] {
+            for (int n = 0; n < 5'000; ++n) count();
+        });
+    for (std::thread& thread : threads) thread.join();
+    const auto session = start();
+    count();
+    CHECK(values_of(stop(session)) == (std::vector<std::string>{"\"value\":10001", "\"value\":100010"}));
 }
 
 TEST(what_threads_count_is_told_in_the_order_of_its_times) {
