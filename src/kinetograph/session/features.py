@@ -170,7 +170,12 @@ def _torch() -> Feature:
     version = _installed_version("torch")
     if version is None:
         return Feature("torch", False, "not installed", "pip install 'kinetograph[torch]'")
-    from kinetograph.frameworks.torch.build import cached_observers, found_compiler
+    from kinetograph.frameworks.torch.build import (
+        PLACE_HINT,
+        cached_observers,
+        found_compiler,
+        why_not_kept,
+    )
 
     try:
         is_built = bool(cached_observers(version))
@@ -179,6 +184,8 @@ def _torch() -> Feature:
         return Feature("torch", False, f"torch {version}, but {why}", error.hint or "")
     if is_built:
         return Feature("torch", True, f"torch {version}: operators, shapes, FLOPs")
+    if (obstacle := why_not_kept()) is not None:
+        return Feature("torch", False, f"torch {version}, but {obstacle}", PLACE_HINT)
     if found_compiler() is not None:
         later = "the first session, or `kinetograph build torch`, builds its observer"
         return Feature("torch", True, f"torch {version}: {later}")

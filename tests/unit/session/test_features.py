@@ -136,3 +136,17 @@ def test_an_observer_that_a_crash_left_half_is_none(tmp_path: Path, monkeypatch:
     assert "builds its observer" in by_name()["torch"].detail
     build._seal(observer)
     assert by_name()["torch"].detail == "torch 9.9: operators, shapes, FLOPs"
+
+
+def test_an_observer_that_nowhere_can_be_kept_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_its_place = tmp_path / "file"
+    in_its_place.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(in_its_place))
+    monkeypatch.setenv("CXX", "/bin/true")
+    monkeypatch.setattr(features, "_installed_version", lambda name: "9.9")
+    told = by_name()["torch"]
+    assert not told.is_available
+    assert f"cannot be kept in {in_its_place}" in told.detail
+    assert told.hint == "XDG_CACHE_HOME names a folder for it"

@@ -20,7 +20,7 @@ from typing import Any
 from kinetograph import _native
 from kinetograph.errors import NotAvailable
 
-__all__ = ["built_library", "cached_observers", "found_compiler", "is_built"]
+__all__ = ["PLACE_HINT", "built_library", "cached_observers", "found_compiler", "is_built", "why_not_kept"]
 
 _SOURCES = Path(__file__).parent / "observer"
 _HEADERS = Path(_native.__file__).parent / "include"
@@ -30,7 +30,7 @@ _FLAGS = (
     *("-O2", "-fno-tree-slp-vectorize", "-std=c++20"),
     *("-fPIC", "-fno-plt", "-shared", "-fvisibility=hidden", "-w"),
 )
-_PLACE = "XDG_CACHE_HOME names a folder for it"
+PLACE_HINT = "XDG_CACHE_HOME names a folder for it"
 _LAST_LINES = 12
 _SECONDS = 900
 _TOLD_EVERY_SECONDS = 1.0
@@ -55,7 +55,7 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
     except OSError as error:
         raise NotAvailable(
             f"the observer for torch cannot be kept in {target.parent}: {error.strerror or error}",
-            hint=_PLACE,
+            hint=PLACE_HINT,
         ) from error
     return target
 
@@ -85,8 +85,18 @@ def _cache_folder() -> Path:
     named = os.environ.get("XDG_CACHE_HOME", "")
     root = named if os.path.isabs(named) else os.path.expanduser("~/.cache")
     if not os.path.isabs(root):
-        raise NotAvailable("the observer for torch cannot be kept: this user has no home folder", hint=_PLACE)
+        raise NotAvailable(
+            "the observer for torch cannot be kept: this user has no home folder", hint=PLACE_HINT
+        )
     return Path(root) / "kinetograph" / "torch"
+
+
+def why_not_kept() -> str | None:
+    """What keeps the cache from being made or written, as far as can be seen without trying."""
+    folder = _cache_folder()
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    is_usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    return None if is_usable else f"its observer cannot be kept in {folder}"
 
 
 def _target(torch: Any) -> Path:
