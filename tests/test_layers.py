@@ -22,7 +22,8 @@ PYTHON_LAYERS = [
     {"analysis"},
     {"trace", "ranged", "injection"},
     {"checks"},
-    {"late", "fork_locks", "loader"},
+    {"late"},
+    {"fork_locks", "loader"},
     {"_native", "errors", "hints"},
 ]
 DATA_OF_RECORD = {"record/event.h", "record/annotation_name.h", "record/object_name.h", "record/recording.h"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from kinetograph.fork_locks import loading
 from kinetograph.hints import Any
 
 __all__ = ["late_names"]
@@ -14,9 +15,10 @@ def late_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """`__getattr__` and `__dir__` of a package whose names are those of its module `names`."""
 
     def load() -> dict[str, Any]:
-        from importlib import import_module
+        with loading:
+            from importlib import import_module
 
-        names = import_module(f"{package}.names")
+            names = import_module(f"{package}.names")
         of_package = vars(sys.modules[package])
         of_package.update({known: getattr(names, known) for known in names.__all__}, __all__=names.__all__)
         return of_package

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kinetograph.fork_locks import loading
+
 __all__ = ["compressor", "gzip_blocks"]
 
 _LEVEL = 1
@@ -24,7 +26,8 @@ def gzip_blocks(write: Callable[[bytes], object]) -> Iterator[Callable[[bytes], 
 def compressor() -> Any:
     """One stream of gzip: `compress` and `flush` as of zlib's."""
     try:
-        from isal import isal_zlib
+        with loading:
+            from isal import isal_zlib
     except ImportError:
         return zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_FRAME)
     return isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP_FRAME)

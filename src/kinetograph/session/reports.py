@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
 
 from kinetograph import _native
 from kinetograph.checks import path_text
 from kinetograph.errors import KinetographError, NotAvailable
 from kinetograph.trace import Trace
-from kinetograph.trace.formats import saver_for
+from kinetograph.trace.formats import saver_for, saver_named
 from kinetograph.trace.json_text import encodable
+from kinetograph.trace.reports import report
 
 __all__ = ["save_as_told", "save_stacks", "together"]
 
@@ -23,12 +23,12 @@ def save_as_told(trace: Trace, path: str | PathLike[str]) -> None:
     except NotAvailable:
         raise
     except KinetographError:
-        save = import_module("kinetograph.export.chrome").save
+        save = saver_named(".json")
     save(trace, path)
 
 
 def save_stacks(trace: Trace, path: str | PathLike[str], metric: str) -> None:
-    import_module("kinetograph.export.stacks").export_stacks(trace, path, metric)
+    report("export_stacks")(trace, path, metric)
 
 
 def together(traces: Sequence[Trace]) -> Trace:

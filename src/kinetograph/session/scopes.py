@@ -49,7 +49,7 @@ def load_python_side() -> None:
             signal_handlers,
             thread_names,
         )
-        from kinetograph.trace import event_parts, tables  # noqa: F401
+        from kinetograph.trace import event_parts, reports, tables  # noqa: F401
 
 
 def load_together(load: Callable[[], object]) -> None:
@@ -65,6 +65,7 @@ def load_profile_side() -> None:
             cycle,
             execution_trace,
             profile_options,
+            reports,
             step_tracker,
         )
 

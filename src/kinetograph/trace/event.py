@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kinetograph.fork_locks import loading
 from kinetograph.hints import TYPE_CHECKING, Any, Self
 from kinetograph.trace.event_row import EventRow
 from kinetograph.trace.times import TorchTimes
@@ -174,7 +175,8 @@ class Event(EventRow, TorchTimes):
     @property
     def launched(self) -> list[Self]:
         """The work on devices that counts for this event itself."""
-        from kinetograph.trace.launched_work import work_by_launcher
+        with loading:
+            from kinetograph.trace.launched_work import work_by_launcher
 
         return [self._event(row) for row in self.trace._once(work_by_launcher).of(self.row)]
 
@@ -182,7 +184,9 @@ class Event(EventRow, TorchTimes):
     def kernels(self) -> list[Kernel]:
         """As `launched`, with what Python functions in this operator or scope launched."""
         from kinetograph.trace.event_parts import Kernel
-        from kinetograph.trace.launched_work import work_by_operator
+
+        with loading:
+            from kinetograph.trace.launched_work import work_by_operator
 
         works = map(self._event, self.trace._once(work_by_operator).of(self.row))
         return [Kernel(work.name, work.device_index, work.duration_ns / 1e3) for work in works]

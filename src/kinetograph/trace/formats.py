@@ -74,8 +74,8 @@ def _better_name(name: str) -> str:
 
 
 def _save_function(module: str) -> Saver:
-    from importlib import import_module
-
     with loading:
+        from importlib import import_module
+
         save: Saver = import_module(module).save
     return save

@@ -20,8 +20,8 @@ _MODULES = {
 
 def report(name: str) -> Any:
     """The function of that name."""
-    from importlib import import_module
-
     with loading:
+        from importlib import import_module
+
         module, *_others = [import_module(each) for each in _MODULES[name]]
     return getattr(module, name)

@@ -28,7 +28,7 @@ def use():
 sys.meta_path.insert(0, SlowImport())
 thread = threading.Thread(target=use)
 thread.start()
-SlowImport.begun.wait()
+assert SlowImport.begun.wait(20), "it was loaded before"
 # Handlers run last registered first, so this one runs before the one that waits.
 os.register_at_fork(before=SlowImport.forks.set)
 child = os.fork()
@@ -64,6 +64,45 @@ def test_a_child_forked_while_another_thread_loads_a_part_of_us_can_use_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(FORK_WHILE_LOADING.replace("MODULE", module).replace("USE", use)) == "0\n"
+
+
+NOTHING_WITHOUT_THE_LOCK = """
+import sys
+import kinetograph as kg
+from kinetograph.fork_locks import loading
+
+class Imports:
+    def find_spec(self, name, path=None, target=None):
+        if not loading._is_owned():
+            print(name)
+
+with kg.profile() as prof, kg.scope("work"):
+    pass
+trace = prof.trace
+sys.meta_path.insert(0, Imports())
+USE
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "prof.key_averages().table()",
+        "prof.export_chrome_trace('trace.json.gz')",
+        "prof.export_stacks('trace.folded')",
+        "trace.save('trace.pftrace.gz')",
+        "trace.events.table()",
+        "trace.tracks, trace.notes, trace.processes, trace.columns['name']",
+        "[(event.name, event.kernels, event.stack, event.args) for event in trace.events]",
+        "kg.nvtx.mark('here')",
+        "kg.itt.mark('here')",
+    ],
+)
+def test_nothing_of_us_is_loaded_while_no_fork_waits(
+    use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(NOTHING_WITHOUT_THE_LOCK.replace("USE", use)) == ""
 
 
 def test_a_plain_scope_loads_nothing_and_one_with_metadata_its_python_side() -> None:
