@@ -214,8 +214,8 @@ class profile(KinetoProfile):  # noqa: N801  (PyTorch's name)
     # From step to step
 
     def _begin(self) -> None:
-        KinetoStepTracker.init_step_count(self._requester)
         try:
+            KinetoStepTracker.init_step_count(self._requester)
             self._perform(transition(ProfilerAction.NONE, self.current_action))
             self._begin_step()
         except BaseException:

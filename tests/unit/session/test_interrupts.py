@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import signal
 import threading
@@ -234,6 +235,19 @@ def test_a_block_whose_last_operation_was_interrupted_has_ended(
     with pytest.raises(KeyboardInterrupt), block() as entered:
         _ = -last  # type: ignore[operator]
     assert entered in ended
+    assert nothing_is_on()
+
+
+def test_the_end_of_a_block_is_a_method_like_others() -> None:
+    class Mine(kg.profile):
+        __exit__ = kg.profile.__exit__
+
+    assert "traceback" in inspect.signature(kg.profile.__exit__).parameters
+    with Mine() as prof:
+        kg.mark("recorded")
+    assert "recorded" in names(prof.trace)
+    prof.start()
+    kg.profile.__exit__(prof, None, None, traceback=None)
     assert nothing_is_on()
 
 
