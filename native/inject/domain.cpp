@@ -35,9 +35,8 @@ Domain::Domain(std::string_view name)
 
 void Domain::name_category(uint32_t category, std::string_view name) {
     std::lock_guard lock(library_mutex);
-    const Category*& known = by_number_[category];
-    if (!known || known->name != name)
-        known = &categories_.emplace_back(Category{category, std::string(name)});
+    const Category* known = &*categories_.insert({category, std::string(name)}).first;
+    by_number_[category] = known;
     named_lately_[category % named_lately_.size()].store(known, std::memory_order_release);
 }
 

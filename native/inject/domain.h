@@ -3,8 +3,9 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstdint>
-#include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,6 +34,8 @@ private:
     struct Category {
         uint32_t number;
         std::string name;
+
+        auto operator<=>(const Category&) const = default;
     };
     // For each end of a number the last that was named. Programs use few.
     using NamedLately = std::array<std::atomic<const Category*>, 64>;
@@ -41,7 +44,7 @@ private:
     const bool is_shortened_;
     const uint8_t category_;
     const uint8_t scope_;
-    std::deque<Category> categories_;  // with the lock, as what follows
+    std::set<Category> categories_;  // all that ever were; with the lock, as what follows
     std::unordered_map<uint32_t, const Category*> by_number_;
     NamedLately named_lately_{};  // which is read without it
 };
