@@ -361,7 +361,7 @@ def test_collectors_of_other_kinds_are_served(emit: Emit, collector: str) -> Non
     assert [(call["text"], call["value"]) for call in named(calls, "sample")] == [("queue", 2.5)]
 
 
-KIND = 0x4B470001  # the first category of a domain
+KIND = 0x4B470020  # the first category of a domain
 
 
 def test_nvtx_calls_arrive_as_they_were_made(emit: Emit) -> None:

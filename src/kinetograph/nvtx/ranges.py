@@ -29,7 +29,7 @@ __all__ = [
 _MOST_CATEGORIES = (1 << 32) - 1
 _NO_COLOR = -1
 # Others who name categories of the same domain, such as PyPI's nvtx, count from 1.
-_FIRST_CATEGORY = 0x4B47_0001
+_FIRST_CATEGORY = 0x4B47_0020
 # What a native call takes: message or number of a registered one, domain, color, category, payload.
 _Event = tuple[Any, int, int, int, Any]
 

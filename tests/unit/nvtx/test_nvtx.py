@@ -35,7 +35,7 @@ def test_a_domain_is_one_object_for_its_name() -> None:
 
 def test_a_category_has_one_number_in_a_domain() -> None:
     domain = nvtx.domain("with categories")
-    assert [domain.category(name) for name in ("a", "b", "a")] == [0x4B470001, 0x4B470002, 0x4B470001]
+    assert [domain.category(name) for name in ("a", "b", "a")] == [0x4B470020, 0x4B470021, 0x4B470020]
 
 
 @pytest.mark.parametrize(

@@ -150,3 +150,12 @@ def test_an_observer_that_nowhere_can_be_kept_is_none(
     assert not told.is_available
     assert f"cannot be kept in {in_its_place}" in told.detail
     assert told.hint == "XDG_CACHE_HOME names a folder for it"
+
+
+def test_a_cache_that_may_not_be_looked_at_holds_no_observer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise PermissionError(13, "Permission denied")  # root, who runs tests, may look everywhere
+
+    monkeypatch.setattr(Path, "glob", refuse)
+    monkeypatch.setattr(features, "_installed_version", lambda name: "9.9")
+    assert "torch 9.9" in by_name()["torch"].detail

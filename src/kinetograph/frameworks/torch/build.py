@@ -78,7 +78,11 @@ def _is_whole(library: Path) -> bool:
 
 def cached_observers(version: str) -> list[Path]:
     """Of this torch, for whichever Python. What a crash left of one is none: it will be built anew."""
-    return sorted(filter(_is_whole, _cache_folder().glob(f"observer-{version}-*.so")))
+    folder = _cache_folder()
+    try:
+        return sorted(filter(_is_whole, folder.glob(f"observer-{version}-*.so")))
+    except OSError:  # it may not be looked at
+        return []
 
 
 def _cache_folder() -> Path:
@@ -94,7 +98,7 @@ def _cache_folder() -> Path:
 def why_not_kept() -> str | None:
     """What keeps the cache from being made or written, as far as can be seen without trying."""
     folder = _cache_folder()
-    there = next(each for each in (folder, *folder.parents) if each.exists())
+    there = next(each for each in (folder, *folder.parents) if os.path.exists(each))
     is_usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
     return None if is_usable else f"its observer cannot be kept in {folder}"
 
