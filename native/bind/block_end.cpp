@@ -15,15 +15,14 @@ struct BlockEnd {
     PyObject_HEAD PyObject* function;
 };
 
-// The later one tells of the earlier, as one raised in a `finally` does.
+// The later one tells of the earlier, as one raised in a `finally` does; unless it tells of another already,
+// of which the earlier may tell as well: they must not go round in a circle.
 PyObject* raise_later(nb::python_error& earlier) {
     nb::python_error later;
-    PyObject* last = later.value().ptr();
-    while (PyObject* before = PyException_GetContext(last)) {
-        Py_DECREF(before);  // `last` holds it
-        last = before;
-    }
-    if (last != earlier.value().ptr()) PyException_SetContext(last, earlier.value().inc_ref().ptr());
+    PyObject* known = PyException_GetContext(later.value().ptr());
+    if (!known && !later.value().is(earlier.value()))
+        PyException_SetContext(later.value().ptr(), earlier.value().inc_ref().ptr());
+    Py_XDECREF(known);
     later.restore();
     return nullptr;
 }

@@ -238,6 +238,27 @@ def test_a_block_whose_last_operation_was_interrupted_has_ended(
     assert nothing_is_on()
 
 
+def test_an_error_at_the_end_of_an_interrupted_block_tells_of_the_interrupt() -> None:
+    last = InterruptsBehind()
+    with pytest.raises(OSError, match="full") as told, kg.profile(on_trace_ready=_refuse):
+        _ = -last  # type: ignore[operator]
+    assert isinstance(told.value.__context__, KeyboardInterrupt)
+    assert nothing_is_on()
+
+
+def test_an_error_within_an_interrupted_block_is_told_of_once() -> None:
+    last = InterruptsBehind()
+    with pytest.raises(OSError, match="full") as told, kg.profile(on_trace_ready=_refuse):
+        _ = -last / 0  # type: ignore[operator]
+    within = told.value.__context__
+    assert isinstance(within, ZeroDivisionError)
+    assert within.__context__ is None
+
+
+def _refuse(_profile: kg.profile) -> None:
+    raise OSError("the disk is full")
+
+
 def test_the_end_of_a_block_is_a_method_like_others() -> None:
     class Mine(kg.profile):
         __exit__ = kg.profile.__exit__
