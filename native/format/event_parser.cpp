@@ -126,12 +126,10 @@ char EventParser::phase() {
 }
 
 std::optional<int64_t> EventParser::time() {
-    cursor_.peek();
-    const char* start = cursor_.at();
     const std::string_view number = number_or_skip();
     if (number.empty()) return std::nullopt;
     const std::optional<int64_t> value = to_nanoseconds(number);
-    if (!value) cursor_.fail_at(start, "a time that is out of range");
+    event_.has_time_out_of_range |= !value;
     return value;
 }
 

@@ -27,6 +27,7 @@ struct ParsedEvent {
     std::optional<StringToken> id;
     std::bitset<left_out_members.size()> left_out;
     bool has_odd_member = false;  // of another type than the format says; left out
+    bool has_time_out_of_range = false;
 
     // Arguments that are columns or ids; what is left stands in `members` as compact text.
     std::optional<int64_t> external_id;

@@ -113,7 +113,6 @@ TEST(wrong_strings_are_refused) {
 }
 
 TEST(wrong_events_are_refused) {
-    check_refused(R"([{"ts":1e40}])", 7, "out of range");
     check_refused(R"([{"ts":"1}])", 11, "ends in the middle");
     check_refused(R"([{"ph":"X","args":[})", 19, "expected a digit");
     check_refused(R"([{"name":nul}])", 12, "expected a value");
@@ -150,6 +149,16 @@ TEST(names_of_rows_may_be_of_another_type) {
                  {"ph":"X","ts":1,"pid":1,"tid":1}])");
     CHECK(trace.size() == 1 && trace.tracks[0].name.empty());
     CHECK(trace.notes[0].text.find("2 with members of an unexpected type") != std::string::npos);
+}
+
+TEST(events_with_times_out_of_range_are_left_out_and_noted) {
+    const trace::Trace trace =
+        read(R"([{"ph":"X","name":"a","ts":7432515010854775.808,"dur":0,"pid":1,"tid":1},
+        {"ph":"X","name":"b","ts":1,"dur":1e40,"pid":1,"tid":1}, {"ph":"E","ts":-1e40,"pid":1,"tid":1},
+        {"ph":"M","name":"thread_name","ts":1e40,"pid":1,"tid":1,"args":{"name":"main"}},
+        {"ph":"X","name":"good","ts":2,"dur":1,"pid":1,"tid":1}])");
+    CHECK(trace.size() == 1 && trace.start_ns[0] == 2000 && trace.tracks[0].name == "main");
+    CHECK(trace.notes[0].text.find("3 with a time that is out of range") != std::string::npos);
 }
 
 TEST(members_that_are_null_are_none) {
