@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from kinetograph.checks import require_bool, require_instance
@@ -61,15 +61,25 @@ def experimental_options(config: Any) -> ExperimentalConfig:
         return ExperimentalConfig()
     kind = type(config)
     if kind.__name__ == "_ExperimentalConfig" and is_torchs(kind):
-        return ExperimentalConfig(*map(_decoded, config.__getstate__()))
+        return ExperimentalConfig(*map(_decoded, _in_order(config.__getstate__())))
     require_instance("experimental_config", config, ExperimentalConfig)
     options: ExperimentalConfig = config
     return options
 
 
+def _in_order(state: Sequence[Any]) -> list[Any]:
+    """PyTorch 2.8 and older has the events, which are fourth among its arguments, at the end."""
+    values = list(state)
+    if isinstance(values[-1], list):
+        values.insert(3, values.pop())
+    return values
+
+
 def _decoded(value: Any) -> Any:
-    """What C++ holds as a list of strings, torch gives as a list of bytes."""
-    return [text.decode() for text in value] if isinstance(value, list) else value
+    """What C++ holds as a list of strings, newer versions of torch give as a list of bytes."""
+    if not isinstance(value, list):
+        return value
+    return [text.decode() if isinstance(text, bytes) else text for text in value]
 
 
 def recording_options(
