@@ -174,10 +174,12 @@ def _torch() -> Feature:
         PLACE_HINT,
         cached_observers,
         found_compiler,
+        require_known,
         why_not_kept,
     )
 
     try:
+        require_known(version)
         is_built = bool(cached_observers(version))
     except NotAvailable as error:
         why = str(error).partition("\n")[0]

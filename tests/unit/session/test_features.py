@@ -138,6 +138,25 @@ def test_an_observer_that_a_crash_left_half_is_none(tmp_path: Path, monkeypatch:
     assert by_name()["torch"].detail == "torch 9.9: operators, shapes, FLOPs"
 
 
+@pytest.mark.parametrize("version", ["1.13.1", "2.4.1+cu121"])
+def test_a_torch_that_the_observer_does_not_know_says_since_when(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(features, "_installed_version", lambda name: version)
+    torch = by_name()["torch"]
+    assert (torch.is_available, f"from PyTorch 2.5 on, and this is {version}" in torch.detail) == (
+        False,
+        True,
+    )
+
+
+@pytest.mark.parametrize("version", ["2.5.1", "2.13.0+cu130", "2.14.0a0+git1234", "3.0", "a fork's own"])
+def test_a_torch_that_may_be_known_is_not_refused(version: str) -> None:
+    from kinetograph.frameworks.torch import build
+
+    build.require_known(version)
+
+
 def test_an_observer_that_nowhere_can_be_kept_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

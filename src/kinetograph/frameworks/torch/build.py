@@ -6,6 +6,7 @@ import fcntl
 import glob
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,7 +21,15 @@ from typing import Any
 from kinetograph import _native
 from kinetograph.errors import NotAvailable
 
-__all__ = ["PLACE_HINT", "built_library", "cached_observers", "found_compiler", "is_built", "why_not_kept"]
+__all__ = [
+    "PLACE_HINT",
+    "built_library",
+    "cached_observers",
+    "found_compiler",
+    "is_built",
+    "require_known",
+    "why_not_kept",
+]
 
 _SOURCES = Path(__file__).parent / "observer"
 _HEADERS = Path(_native.__file__).parent / "include"
@@ -30,6 +39,7 @@ _FLAGS = (
     *("-O2", "-fno-tree-slp-vectorize", "-std=c++20"),
     *("-fPIC", "-fno-plt", "-shared", "-fvisibility=hidden", "-w"),
 )
+_OLDEST = (2, 5)
 PLACE_HINT = "XDG_CACHE_HOME names a folder for it"
 _LAST_LINES = 12
 _SECONDS = 900
@@ -45,6 +55,7 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
     target = _target(torch)
     if _is_whole(target):
         return target
+    require_known(torch.__version__)
     compiler = _compiler()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +69,17 @@ def built_library(torch: Any, *, quiet: bool = False) -> Path:
             hint=PLACE_HINT,
         ) from error
     return target
+
+
+def require_known(version: str) -> None:
+    """Said at once, and not by a compiler after half a minute."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers and (int(numbers[1]), int(numbers[2])) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise NotAvailable(
+            f"operators are observed from PyTorch {oldest} on, and this is {version}",
+            hint="with a newer PyTorch they have inputs, numbers and FLOPs",
+        )
 
 
 def is_built(torch: Any) -> bool:

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "overloads.h"
 #include "telling.h"
 #include "trace_extras.h"
 #include "trace_nodes.h"
@@ -168,7 +169,7 @@ void put_begin(std::string& record, const NodeFacts& facts, const at::RecordFunc
     bytes.put(TraceRecord::begin);
     bytes.put(facts);
     bytes.put_text(function.name());
-    bytes.put_text(function.overload_name());
+    bytes.put_text(overload_of(function));
     bytes.put_text(kernel.backend);
     bytes.put_text(kernel.file);
     bytes.put_text(saves_ranges ? integral_ranges(inputs) : std::string());

@@ -21,6 +21,7 @@
 #include "elsewhere.h"
 #include "inputs.h"
 #include "names.h"
+#include "overloads.h"
 #include "recorder.h"
 #include "telling.h"
 
@@ -188,7 +189,7 @@ bool is_plain_text(std::string_view text) {
 
 // What JSON has a place for as it is: one value that it has not would cost all others.
 bool is_plain(const c10::IValue& value) {
-    if (value.isString()) return is_plain_text(value.toStringView());
+    if (value.isString()) return is_plain_text(value.toStringRef());
     return value.isInt() || value.isBool() || (value.isDouble() && std::isfinite(value.toDouble()));
 }
 
@@ -216,8 +217,8 @@ bool may_have_members(const at::RecordFunction& function, Name name, uint32_t wa
 uint32_t members_of(const at::RecordFunction& function, Name name, uint32_t wanted) {
     std::string members;
     if (wanted & wants_modules) add_modules(members);
-    if (wanted & wants_overloads && *function.overload_name() != '\0')
-        add_member(members, "Overload name", '"' + std::string(function.overload_name()) + '"');
+    const std::string overload = wanted & wants_overloads ? overload_of(function) : std::string();
+    if (!overload.empty()) add_member(members, "Overload name", '"' + overload + '"');
     if (function.isNcclMeta())
         for (const auto& [key, value] : profiler::saveNcclMeta(function)) add_member(members, key, value);
     if (!name.is_operator) add_keywords(members, function);

@@ -191,7 +191,8 @@ private:
     template <class Ids>
     void read_tensor(ByteReader& bytes, Ids& ids, std::string& type) {
         const auto facts = bytes.get<TensorFacts>();
-        ((type += "Tensor(") += facts.type.name()) += ')';
+        const auto name = facts.type.name();  // a view of its own in torch 2.6
+        ((type += "Tensor(").append(name.data(), name.size())) += ')';
         values_ += '[';
         add_number(values_, ids.of_tensor(facts.tensor));
         values_ += ',';
