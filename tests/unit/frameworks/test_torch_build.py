@@ -59,20 +59,22 @@ def test_processes_that_start_together_build_it_once(
 
 
 def test_whoever_waits_for_another_process_says_so(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CXX", compiler(tmp_path, WRITES))
+    said = io.StringIO()  # pytest's would lose what comes while it is read
+    monkeypatch.setattr(sys, "stderr", said)
     cache.mkdir(parents=True)
     lock = build._target(torch).with_suffix(".lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     waiting = threading.Thread(target=build.built_library, args=(torch,))
     waiting.start()
-    said, deadline = "", time.monotonic() + 60
-    while "waiting for another process" not in said and time.monotonic() < deadline:
-        said += capfd.readouterr().err
+    deadline = time.monotonic() + 60
+    while "waiting" not in said.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.001)
     lock.close()
     waiting.join()
-    assert "waiting for another process, which builds the observer for torch" in said
+    assert "waiting for another process, which builds the observer for torch" in said.getvalue()
     assert (tmp_path / "calls").read_text() == "once\n"
 
 
