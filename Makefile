@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
 TORCH_VENV ?= .venv-torch
+TORCH_GROUP ?= torch
 TRITON_VENV ?= .venv-triton
 ASAN_VENV ?= .venv-asan
 JOBS ?= 2
@@ -54,8 +55,8 @@ test: native-test ## all tests
 pytest: $(INSTALLED) $(VENV)/.group-test ## the Python tests alone; PYTEST_ARGS are passed on
 	$(BIN)/python -m pytest -n $(TEST_JOBS) $(PYTEST_ARGS)
 
-torch-test: ## our names and numbers against PyTorch's own (installs torch into TORCH_VENV)
-	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-torch
+torch-test: ## our names and numbers against PyTorch's own (installs TORCH_GROUP into TORCH_VENV)
+	$(MAKE) VENV=$(TORCH_VENV) $(TORCH_VENV)/.group-$(TORCH_GROUP)
 	$(MAKE) VENV=$(TORCH_VENV) pytest PYTEST_ARGS="tests/unit/test_torch_names.py tests/unit/test_torch_averages.py \
 	  tests/unit/test_torch_profile.py tests/unit/frameworks tests/test_docs.py"
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 import kinetograph as kg
 
 torch: Any
@@ -18,11 +20,13 @@ except ImportError:
     torch = None
 
 __all__ = [
+    "NEWEST",
     "STEPS",
     "Seen",
     "convolution_step",
     "is_counted_by_us",
     "modules_of",
+    "of_the_newest",
     "operators_of",
     "ours",
     "relative",
@@ -30,6 +34,9 @@ __all__ = [
     "theirs",
     "transformer_step",
 ]
+
+NEWEST = torch is not None and torch.__version__ >= (2, 13)
+of_the_newest = pytest.mark.skipif(not NEWEST, reason="names and defaults are those of PyTorch 2.13")
 
 # Of the JSON only, or ours only; Record function id is 0 in torch's unless an execution trace is taken.
 _OTHERS = ("External id", "Ev Idx", "Record function id", "flops", "Record scope", "Sequence number")

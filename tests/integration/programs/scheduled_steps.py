@@ -75,7 +75,7 @@ with warnings.catch_warnings(record=True) as caught:
     try:
         prof = run()
         # torch.profiler calls all steps "ProfilerStep*" here, and by their number in the file.
-        events = [event for event in prof.events() if not event.is_python_function]
+        events = [event for event in prof.events() if not getattr(event, "is_python_function", False)]
         names = sorted({re.sub(r"^ProfilerStep#\d+", "ProfilerStep*", event.name) for event in events})
         if OPTIONS.get("table"):
             table = prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=5)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.torch_programs import STEPS, convolution_step, ours, theirs
+from tests.torch_programs import STEPS, convolution_step, of_the_newest, ours, theirs
 
 import kinetograph as kg
 
@@ -62,6 +62,7 @@ def flows(events: Any) -> Counter[tuple[str, str]]:
     return Counter((starts[flow], ends[flow]) for flow in starts)
 
 
+@of_the_newest
 @pytest.mark.parametrize("suffix", ["json", "pftrace"])
 @pytest.mark.parametrize("program", [*STEPS, "three threads"])
 def test_events_tell_of_their_arrows_as_torchs_do(program: str, suffix: str, tmp_path: Path) -> None:
@@ -135,6 +136,7 @@ OTHERWISE = {
 }
 
 
+@of_the_newest
 @pytest.mark.parametrize("program", STEPS)
 def test_events_tell_what_torchs_tell(program: str, tmp_path: Path) -> None:
     step = STEPS[program]()
