@@ -121,20 +121,35 @@ WATCHING_THE_LIST = """
 static pid_t first;
 __attribute__((constructor)) static void remember(void) { first = getpid(); }
 
-void _ZN2at14removeCallbackEm(unsigned long handle) {
+static void* torchs(const char* name) {
     static const char text[] = "changed in a child\\n";
     if (getpid() != first) write(2, text, sizeof text - 1);
-    void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-    void (*torchs)(unsigned long) = dlsym(torch, "_ZN2at14removeCallbackEm");
-    torchs(handle);
+    return dlsym(dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD), name);
+}
+
+void _ZN2at14removeCallbackEm(unsigned long handle) {
+    ((void (*)(unsigned long))torchs("_ZN2at14removeCallbackEm"))(handle);
+}
+
+struct callback { char of_torch[64]; };  // no shorter than torch's, and so passed on as it is
+unsigned long _ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE(struct callback given) {
+    unsigned long (*add)(struct callback) = torchs("_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+    return add(given);
 }
 """
 
 
-def test_a_fork_waits_for_no_lock_of_torchs_and_the_child_records_only_what_it_wants(tmp_path: Path) -> None:
+@pytest.fixture
+def watching_the_list(tmp_path: Path) -> dict[str, str]:
     source, library = tmp_path / "watch.c", tmp_path / "watch.so"
     source.write_text(WATCHING_THE_LIST)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+def test_a_fork_waits_for_no_lock_of_torchs_and_the_child_records_only_what_it_wants(
+    tmp_path: Path, watching_the_list: dict[str, str]
+) -> None:
     program = f"""
 import os, torch
 import kinetograph as kg
@@ -151,9 +166,46 @@ with kg.profile(record_shapes=True) as outer:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 observer.unregister_callback()
 """
-    done = run(program, LD_PRELOAD=str(library))
+    done = run(program, **watching_the_list)
     assert done.returncode == 0, done.stderr
     assert "changed in a child" not in done.stderr
+
+
+CHILD_RECORDS = """
+import os, torch
+import kinetograph as kg
+with kg.profile(record_shapes=PARENTS) as outer:
+    torch.ones(2)
+    child = os.fork()
+    if child == 0:
+        for size in (3, 4):
+            torch.ones(2)
+            with kg.profile(record_shapes=CHILDS) as inner:
+                torch.ones(size).neg()
+            torch.ones(2)
+            seen = [(event.name, event.input_shapes) for event in inner.events() if event.name == "aten::neg"]
+            assert seen == [("aten::neg", [[size]] if CHILDS else [])], seen
+            assert len(inner.events()) == 4, inner.events()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    torch.zeros(2)
+print([event.name for event in outer.events()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("parents", "childs", "changes"),
+    [(False, False, False), (True, False, False), (True, True, False), (False, True, True)],
+)
+def test_a_child_records_without_a_lock_that_torch_may_have_lost_in_the_fork(
+    parents: bool, childs: bool, changes: bool, watching_the_list: dict[str, str]
+) -> None:
+    """With the callback of its parent's, unless it wants more than that can tell."""
+    program = CHILD_RECORDS.replace("PARENTS", str(parents)).replace("CHILDS", str(childs))
+    done = run(program, **watching_the_list)
+    ones, zeros = ["aten::ones", "aten::empty", "aten::fill_"], ["aten::zeros", "aten::empty", "aten::zero_"]
+    assert done.stdout.strip() == str(ones + zeros), done.stderr
+    assert ("changed in a child" in done.stderr) is changes
 
 
 def test_a_program_may_end_while_it_is_recorded(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 // looking for others costs more than what is done in them.
 #include <ATen/record_function.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -435,9 +436,18 @@ template <int registration>
 std::mutex mutex;
 at::CallbackHandle handle = at::INVALID_CALLBACK_HANDLE;
 int registration = 0;
+pid_t registered_by = 0;
+bool has_inputs = false;
+
+// In a forked child, one that its parent made.
+bool is_inherited() {
+    return handle != at::INVALID_CALLBACK_HANDLE && registered_by != getpid();
+}
 
 at::CallbackHandle next_registration(bool needs_inputs) {
     registration = 1 - registration;
+    registered_by = getpid();
+    has_inputs = needs_inputs;
     __atomic_add_fetch(&registrations, 1, __ATOMIC_RELAXED);
     is_parents[size_t(registration)].store(false, std::memory_order_relaxed);
     at::RecordFunctionCallback callback = registration == 0
@@ -463,19 +473,22 @@ extern "C" __attribute__((visibility("default"))) int kinetograph_torch_connect(
 
 // Watches, with what all sessions together want, or no longer. An operator that runs meanwhile is seen to its
 // end by those who saw it begin, and no operator is missed while what is wanted changes: the next
-// registration is there before the last one goes.
+// registration is there before the last one goes. A forked child makes do with its parent's where that is
+// enough: torch's lock may be as another thread of the parent has left it, for ever.
 extern "C" __attribute__((visibility("default"))) void kinetograph_torch_observe(int watches,
                                                                                  uint32_t wanted) {
     const std::lock_guard lock(mutex);
     const at::CallbackHandle last = handle;
     __atomic_store_n(&wants, wanted, __ATOMIC_RELAXED);
     const bool needs_inputs = (wanted & (wants_shapes | wants_flops)) != 0;
+    if (is_inherited() && (has_inputs || !needs_inputs))
+        return is_parents[size_t(registration)].store(!watches, std::memory_order_relaxed);
     handle = watches ? next_registration(needs_inputs) : at::INVALID_CALLBACK_HANDLE;
     if (last != at::INVALID_CALLBACK_HANDLE) at::removeCallback(last);
 }
 
-// In a forked child: what the parent watched is nobody's there. The callback stays, and does nothing, until
-// the child watches itself: torch's lock may be as another thread of the parent has left it.
+// In a forked child: what the parent watched is nobody's there. The callback stays, and does nothing until
+// the child watches itself.
 extern "C" __attribute__((visibility("default"))) void kinetograph_torch_leave_parent() {
     for (std::atomic<bool>& each : is_parents) each.store(true, std::memory_order_relaxed);
 }
