@@ -26,9 +26,16 @@ const ParsedEvent& EventParser::parse() {
         parse_args_object();
         cursor_.go_back_to(end);
     }
+    if (event_.has_time_out_of_range) require_whole_span();
     if (!overload_.empty()) take_off_overload();
     event_.members = members_;
     return event_;
+}
+
+// Without one end of a span, the other would be taken for that of another.
+void EventParser::require_whole_span() {
+    if (event_.phase == 'B' || event_.phase == 'E')
+        cursor_.fail_at(cursor_.at(), "an event with a time that is out of range");
 }
 
 // Where the writer has put it behind the name.

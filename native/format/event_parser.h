@@ -66,6 +66,7 @@ private:
     std::optional<StringToken> string_or_skip();
     std::string_view number_or_skip();
     void skip_odd();
+    void require_whole_span();
     void parse_args_object();
     void parse_argument();
     void take_name_argument(std::string_view key);

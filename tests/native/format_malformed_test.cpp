@@ -113,6 +113,8 @@ TEST(wrong_strings_are_refused) {
 }
 
 TEST(wrong_events_are_refused) {
+    check_refused(R"([{"ph":"B","ts":1e40}])", 21, "an event with a time that is out of range");
+    check_refused(R"([{"ts":-1e40,"ph":"E"}])", 22, "an event with a time that is out of range");
     check_refused(R"([{"ts":"1}])", 11, "ends in the middle");
     check_refused(R"([{"ph":"X","args":[})", 19, "expected a digit");
     check_refused(R"([{"name":nul}])", 12, "expected a value");
@@ -154,7 +156,7 @@ TEST(names_of_rows_may_be_of_another_type) {
 TEST(events_with_times_out_of_range_are_left_out_and_noted) {
     const trace::Trace trace =
         read(R"([{"ph":"X","name":"a","ts":7432515010854775.808,"dur":0,"pid":1,"tid":1},
-        {"ph":"X","name":"b","ts":1,"dur":1e40,"pid":1,"tid":1}, {"ph":"E","ts":-1e40,"pid":1,"tid":1},
+        {"ph":"X","name":"b","ts":1,"dur":1e40,"pid":1,"tid":1}, {"ph":"C","name":"c","ts":-1e40,"pid":1},
         {"ph":"M","name":"thread_name","ts":1e40,"pid":1,"tid":1,"args":{"name":"main"}},
         {"ph":"X","name":"good","ts":2,"dur":1,"pid":1,"tid":1}])");
     CHECK(trace.size() == 1 && trace.start_ns[0] == 2000 && trace.tracks[0].name == "main");
