@@ -64,7 +64,7 @@ void EventParser::parse_member() {
     if (key == "ts") {
         event_.start_ns = time();
     } else if (key == "dur") {
-        event_.duration_ns = time();
+        event_.duration_ns = duration();
     } else if (key == "name") {
         event_.name = string_or_skip().value_or(StringToken{});
     } else if (key == "args") {
@@ -136,8 +136,15 @@ std::optional<int64_t> EventParser::time() {
     const std::string_view number = number_or_skip();
     if (number.empty()) return std::nullopt;
     const std::optional<int64_t> value = to_nanoseconds(number);
-    event_.has_time_out_of_range |= !value;
+    event_.has_time_out_of_range = !value;
     return value;
+}
+
+// One that is too long for a number reaches beyond where times end.
+std::optional<int64_t> EventParser::duration() {
+    const std::string_view number = number_or_skip();
+    if (number.empty()) return std::nullopt;
+    return to_nanoseconds(number).value_or(number.front() == '-' ? -2 * latest_ns : 2 * latest_ns);
 }
 
 // A pid or tid: a number or a string, kept as it stands so that it can be written back.

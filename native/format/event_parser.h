@@ -75,6 +75,7 @@ private:
     char phase();
     std::string_view scalar(std::string& scratch);
     std::optional<int64_t> time();
+    std::optional<int64_t> duration();
     std::optional<int64_t> integer_or_skip();
 
     JsonCursor& cursor_;

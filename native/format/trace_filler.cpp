@@ -52,7 +52,7 @@ TraceFiller::TraceFiller(const trace::Storage& storage)
 
 void TraceFiller::add(const ParsedEvent& event) {
     if (event.has_odd_member) skip("with members of an unexpected type (left out)");
-    // Kineto of PyTorch 2.6 writes such of an operator that has not ended.
+    // Kineto of PyTorch 2.6 wrote one, of an operator that ran when a capture ended.
     if (event.has_time_out_of_range && event.phase != 'M') return skip("with a time that is out of range");
     switch (event.phase) {
         case 'X':
@@ -127,8 +127,8 @@ void TraceFiller::add_row(const ParsedEvent& event, EventKind kind) {
     }
     const auto row = static_cast<uint32_t>(trace_.size());
     trace_.start_ns.push_back(*event.start_ns);
-    trace_.duration_ns.push_back(
-        kind == EventKind::span ? in_range(*event.start_ns, event.duration_ns.value_or(0)) : 0);
+    trace_.duration_ns.push_back(event.phase == 'X' ? in_range(*event.start_ns, event.duration_ns.value_or(0))
+                                                    : 0);
     trace_.name.push_back(trace_.strings.intern(name));
     trace_.track.push_back(tracks_.track(event.pid, event.tid));
     trace_.category.push_back(category);

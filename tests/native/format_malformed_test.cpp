@@ -156,11 +156,22 @@ TEST(names_of_rows_may_be_of_another_type) {
 TEST(events_with_times_out_of_range_are_left_out_and_noted) {
     const trace::Trace trace =
         read(R"([{"ph":"X","name":"a","ts":7432515010854775.808,"dur":0,"pid":1,"tid":1},
-        {"ph":"X","name":"b","ts":1,"dur":1e40,"pid":1,"tid":1}, {"ph":"C","name":"c","ts":-1e40,"pid":1},
+        {"ph":"C","name":"b","ts":-1e40,"pid":1}, {"ph":"i","name":"c","ts":1e40,"pid":1,"tid":1},
         {"ph":"M","name":"thread_name","ts":1e40,"pid":1,"tid":1,"args":{"name":"main"}},
         {"ph":"X","name":"good","ts":2,"dur":1,"pid":1,"tid":1}])");
     CHECK(trace.size() == 1 && trace.start_ns[0] == 2000 && trace.tracks[0].name == "main");
     CHECK(trace.notes[0].text.find("3 with a time that is out of range") != std::string::npos);
+}
+
+TEST(durations_out_of_range_are_cut_there_and_matter_to_spans_alone) {
+    const trace::Trace trace = read(R"([{"ph":"X","name":"long","ts":1,"dur":1e40,"pid":1,"tid":1},
+        {"ph":"X","name":"negative","ts":2,"dur":-1e40,"pid":1,"tid":1},
+        {"ph":"B","name":"begun","ts":3,"dur":1e40,"pid":1,"tid":1}, {"ph":"E","ts":5,"dur":1e40,"pid":1,"tid":1},
+        {"ph":"i","name":"instant","ts":6,"dur":1e40,"pid":1,"tid":1}])");
+    CHECK(trace.size() == 4 && trace.duration_ns[0] > int64_t{1} << 60 && trace.duration_ns[1] == 0);
+    CHECK(trace.duration_ns[2] == 2000 && trace.duration_ns[3] == 0);
+    CHECK(trace.notes[0].text.find("1 that end out of range (cut there)") != std::string::npos);
+    CHECK(trace.notes[0].text.find("1 with a negative duration") != std::string::npos);
 }
 
 TEST(members_that_are_null_are_none) {
