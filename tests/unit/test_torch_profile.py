@@ -78,8 +78,8 @@ def test_a_script_does_the_same_with_the_import_replaced(tmp_path: Path, options
         options = options | {"table": True}
     theirs = ran(tmp_path / "theirs", text, options)
     ours = ran(tmp_path / "ours", text.replace(IMPORT, "from kinetograph import"), options)
-    if not NEWEST:
-        theirs["warnings"] = ours["warnings"]  # it warned of every profile that events go with their cycle
+    if not NEWEST:  # it warns of this wherever there is a schedule
+        theirs["warnings"] = [text for text in theirs["warnings"] if "clears events" not in text]
     assert ours == theirs
 
 
