@@ -124,10 +124,13 @@ def test_what_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
     assert table["torch"].hint == "pip install 'kinetograph[torch]'"
 
 
-def test_an_observer_that_a_crash_left_half_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("built_for", ["9.9", "9.9+cu130"])
+def test_an_observer_that_a_crash_left_half_is_none(
+    built_for: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from kinetograph.frameworks.torch import build
 
-    observer = tmp_path / "kinetograph" / "torch" / "observer-9.9-0.so"
+    observer = tmp_path / "kinetograph" / "torch" / f"observer-{built_for}-0.so"
     observer.parent.mkdir(parents=True)
     observer.write_bytes(b"half of it")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -144,7 +147,7 @@ def test_a_torch_that_the_observer_does_not_know_says_since_when(
 ) -> None:
     monkeypatch.setattr(features, "_installed_version", lambda name: version)
     torch = by_name()["torch"]
-    assert (torch.is_available, f"from PyTorch 2.5 on, and this is {version}" in torch.detail) == (
+    assert (torch.is_available, f"PyTorch 2.5 and newer, not {version}" in torch.detail) == (
         False,
         True,
     )

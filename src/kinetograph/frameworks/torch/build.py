@@ -77,8 +77,8 @@ def require_known(version: str) -> None:
     if numbers and (int(numbers[1]), int(numbers[2])) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise NotAvailable(
-            f"operators are observed from PyTorch {oldest} on, and this is {version}",
-            hint="with a newer PyTorch they have inputs, numbers and FLOPs",
+            f"the observer knows PyTorch {oldest} and newer, not {version}",
+            hint="with a newer PyTorch operators have inputs, numbers and FLOPs",
         )
 
 
@@ -102,7 +102,9 @@ def cached_observers(version: str) -> list[Path]:
     """Of this torch, for whichever Python. What a crash left of one is none: it will be built anew."""
     folder = _cache_folder()
     try:
-        return sorted(filter(_is_whole, folder.glob(f"observer-{version}-*.so")))
+        # What packages are called leaves out for which CUDA they were built.
+        found = (path for form in ("-*", "+*") for path in folder.glob(f"observer-{version}{form}.so"))
+        return sorted(filter(_is_whole, found))
     except OSError:  # it may not be looked at
         return []
 

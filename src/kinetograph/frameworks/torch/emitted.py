@@ -89,8 +89,8 @@ class EmittedOperators:
         yield (
             f"operators of torch came by {self._route}, with names and nesting only, and from the thread "
             f"that started the session and those of autograd alone: {self._because}; shapes, FLOPs, "
-            "sequence numbers and all threads need a C++ compiler: `kinetograph build torch` says what is "
-            "wrong with this one"
+            "sequence numbers and all threads come with the observer: `kinetograph build torch` says what it "
+            "lacks"
         )
         if self._is_interrupted:
             yield "there are none from when torch's own profiler began in that thread: it bears no other"

@@ -12,7 +12,7 @@ from typing import Any
 from kinetograph import _native
 from kinetograph.errors import NotAvailable
 from kinetograph.fork_locks import hold_across_forks
-from kinetograph.frameworks.torch.build import built_library, is_built
+from kinetograph.frameworks.torch.build import built_library, is_built, require_known
 from kinetograph.frameworks.torch.enabled_flag import want_flag
 from kinetograph.frameworks.torch.ranges import Ranges, traces_of_nodes
 from kinetograph.injection import leave_operators_to_observer
@@ -102,6 +102,8 @@ def _connect(torch: Any, may_build: bool) -> None:
     """Load the observer and give it our recorder; it refuses one whose version it does not know."""
     if _library is not None:
         return
+    if not is_built(torch):
+        require_known(torch.__version__)
     if not may_build and not is_built(torch):
         raise NotAvailable(
             "the observer for torch is not built, and building it now would be part of what another "
