@@ -249,6 +249,28 @@ def test_a_session_goes_on_without_it_unless_it_was_asked_for(
     assert (done.returncode != 0) == bool(options)
 
 
+def test_a_torch_that_the_observer_does_not_know_is_named_also_while_another_session_records(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import torch
+import kinetograph as kg
+from kinetograph.frameworks.torch import build
+build._OLDEST = (99, 0)
+with kg.profile() as alone:
+    torch.ones(1)
+with kg.profile(frameworks=[]), kg.profile() as beside:
+    torch.ones(1)
+for profile in (alone, beside):
+    print([note.text for note in profile.trace.notes if note.kind == "torch"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    told = done.stdout.splitlines()
+    assert [f"PyTorch 99.0 and newer, not {torch.__version__}" in line for line in told] == [True, True]
+    assert "building" not in done.stderr
+    assert "compiler" not in done.stdout
+
+
 def test_the_command_says_where_it_is_kept(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

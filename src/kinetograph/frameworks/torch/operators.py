@@ -102,9 +102,8 @@ def _connect(torch: Any, may_build: bool) -> None:
     """Load the observer and give it our recorder; it refuses one whose version it does not know."""
     if _library is not None:
         return
-    if not is_built(torch):
-        require_known(torch.__version__)
     if not may_build and not is_built(torch):
+        require_known(torch.__version__)
         raise NotAvailable(
             "the observer for torch is not built, and building it now would be part of what another "
             "session records",
